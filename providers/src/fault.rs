@@ -1,0 +1,57 @@
+//! What a provider's failure means for the chain.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// What the chain does about a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultClass {
+    /// Connect, 408, 5xx, a time-out of any phase, a malformed answer, an error or an end before the first delta:
+    /// next provider, counts against the breaker.
+    Transient,
+    /// 429: next provider; `retry_after` is the floor of the cool-down.
+    Throttled,
+    /// 401, 403, billing: next provider, a long cool-down, a loud log.
+    Hard,
+    /// 400, 404 of the model, 413, 422, context too long: returned at once, no penalty.
+    Client,
+}
+
+/// Where in the call it happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Connect,
+    Headers,
+    FirstDelta,
+    BetweenDeltas,
+    Body,
+}
+
+/// The client's own faults that have a code of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientFault {
+    ContextLengthExceeded,
+    UnsupportedValue,
+    InvalidRequest,
+}
+
+/// One failure of one provider.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    pub class: FaultClass,
+    pub phase: Phase,
+    /// The provider's HTTP status, where there was one.
+    pub status: Option<u16>,
+    pub retry_after: Option<Duration>,
+    /// Set for `FaultClass::Client`.
+    pub client: Option<ClientFault>,
+    /// The request field at fault, where known.
+    pub param: Option<String>,
+    /// For people; never holds a secret or the prompt; at most 500 characters of the provider's own words.
+    pub message: String,
+}
