@@ -1,1 +1,17 @@
-//! muster-actors.
+//! The supervised actors of the house and their pure state machines.
+//!
+//! Knows no HTTP server, no environment, no settings file: actors get typed options, typed requests, and the time.
+
+pub mod clock;
+pub mod error;
+pub mod health;
+pub mod ids;
+pub mod keys;
+pub mod limits;
+pub mod provider;
+pub mod supervise;
+#[cfg(test)]
+pub(crate) mod world;
+
+pub use clock::{Clock, Millis};
+pub use error::{Error, FieldError, Kind};

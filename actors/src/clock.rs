@@ -1,0 +1,141 @@
+//! The only source of time of the house: wall time for records and limits, read through one value that tests control.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+/// Milliseconds since the Unix epoch, UTC.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(transparent)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// RFC 3339, UTC, with milliseconds and `Z`: the form of every time in every answer.
+    pub fn rfc3339(self) -> String {
+        let format = format_description!(
+            "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
+        );
+        OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
+            .ok()
+            .and_then(|at| at.format(&format).ok())
+            // Only years past 9999 get here.
+            .unwrap_or_else(|| "9999-12-31T23:59:59.999Z".to_owned())
+    }
+
+    /// Parses an RFC 3339 time with any offset.
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        let at =
+            OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339).ok()?;
+        u64::try_from(at.unix_timestamp_nanos() / 1_000_000)
+            .ok()
+            .map(Self)
+    }
+
+    pub fn seconds(self) -> u64 {
+        self.0 / 1000
+    }
+
+    #[must_use]
+    pub fn plus(self, by: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)),
+        )
+    }
+
+    /// Time from `earlier` to this; zero where `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Reads the time. Cheap to clone; a test's clock moves only when told.
+#[derive(Debug, Clone, Default)]
+pub struct Clock(Source);
+
+#[derive(Debug, Clone, Default)]
+enum Source {
+    #[default]
+    System,
+    Manual(Arc<AtomicU64>),
+    /// Follows tokio's (pausable) time from a fixed start.
+    Tokio(tokio::time::Instant, u64),
+}
+
+impl Clock {
+    /// The machine's wall clock.
+    pub fn system() -> Self {
+        Self(Source::System)
+    }
+
+    /// A clock that stands at `start` until `advance` moves it.
+    pub fn manual(start: Millis) -> Self {
+        Self(Source::Manual(Arc::new(AtomicU64::new(start.0))))
+    }
+
+    /// A clock that starts at `start` and moves with tokio's time, so with a paused runtime it stands still.
+    pub fn tokio(start: Millis) -> Self {
+        Self(Source::Tokio(tokio::time::Instant::now(), start.0))
+    }
+
+    pub fn now(&self) -> Millis {
+        match &self.0 {
+            Source::System => {
+                let since = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default();
+                Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+            }
+            Source::Manual(at) => Millis(at.load(Ordering::Acquire)),
+            Source::Tokio(origin, start) => Millis(*start).plus(origin.elapsed()),
+        }
+    }
+
+    /// Moves a manual clock; the others move by themselves.
+    pub fn advance(&self, by: Duration) {
+        if let Source::Manual(at) = &self.0 {
+            at.fetch_add(u64::try_from(by.as_millis()).unwrap_or(0), Ordering::AcqRel);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc3339_with_milliseconds() {
+        // RFC 3339 section 5.8's first example.
+        let at = Millis::parse_rfc3339("1985-04-12T23:20:50.52Z").unwrap();
+        assert_eq!(at, Millis(482_196_050_520));
+        assert_eq!(at.rfc3339(), "1985-04-12T23:20:50.520Z");
+        // Its second: the same instant in another offset.
+        assert_eq!(
+            Millis::parse_rfc3339("1996-12-19T16:39:57-08:00"),
+            Millis::parse_rfc3339("1996-12-20T00:39:57Z")
+        );
+    }
+
+    #[test]
+    fn a_manual_clock_moves_only_when_told() {
+        let clock = Clock::manual(Millis(5));
+        let twin = clock.clone();
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(twin.now(), Millis(1005));
+    }
+}

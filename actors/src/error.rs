@@ -1,0 +1,166 @@
+//! One typed error for every refusal; its kind decides the status, the route's dialect its look (both at the edge).
+
+use std::time::Duration;
+
+use muster_providers::{ClientFault, Fault, FaultClass};
+use muster_store::StoreError;
+use serde::Serialize;
+
+use crate::supervise::CallError;
+
+/// What kind of refusal it is. Closed and small: each has one status and one stable code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    InvalidJson,
+    /// A field is missing, of the wrong type or out of its range.
+    Invalid,
+    /// A known field or value that this model does not support.
+    UnsupportedValue,
+    ContextLengthExceeded,
+    Unauthenticated,
+    Forbidden,
+    NotFound,
+    ModelNotFound,
+    MethodNotAllowed,
+    Conflict,
+    IdempotencyConflict,
+    TooLarge,
+    UnsupportedMediaType,
+    /// Too many requests or tokens for now.
+    RateLimited,
+    /// A quota of the plan or a budget is spent.
+    QuotaExceeded,
+    /// Every provider of the chain failed.
+    ProviderFailed,
+    /// The model is known, its provider is not set up.
+    ModelUnconfigured,
+    /// A part of the server is down, restarting, loading or overloaded: try again.
+    Unavailable,
+    Internal,
+}
+
+/// One failed check of a request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FieldError {
+    /// `missing`, `type_error`, `value_error`, `json_invalid`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// From `body`, `query` or `path` to the field.
+    pub loc: Vec<String>,
+    pub msg: String,
+    pub input: serde_json::Value,
+}
+
+/// A refusal.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub kind: Kind,
+    /// For people: what is wrong and how to mend it. Never a secret.
+    pub message: String,
+    /// Every failed check, for `Kind::Invalid` and its like.
+    pub fields: Vec<FieldError>,
+    /// When to try again.
+    pub retry_after: Option<Duration>,
+}
+
+impl Error {
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            fields: Vec::new(),
+            retry_after: None,
+        }
+    }
+
+    /// A refusal of one field. `loc` is its place, such as `["body", "messages"]`.
+    pub fn field(
+        kind: Kind,
+        loc: &[&str],
+        msg: impl Into<String>,
+        input: serde_json::Value,
+    ) -> Self {
+        let msg = msg.into();
+        let name = loc.get(1..).unwrap_or_default().join(".");
+        let message = if name.is_empty() {
+            msg.clone()
+        } else {
+            format!("{name}: {msg}")
+        };
+        let field = FieldError {
+            kind: "value_error",
+            loc: loc.iter().map(|&part| part.to_owned()).collect(),
+            msg,
+            input,
+        };
+        Self {
+            kind,
+            message,
+            fields: vec![field],
+            retry_after: None,
+        }
+    }
+
+    #[must_use]
+    pub fn retry_in(mut self, after: Duration) -> Self {
+        self.retry_after = Some(after);
+        self
+    }
+}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        Self::new(Kind::Unavailable, error.to_string()).retry_in(error.retry_after)
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Conflict => Self::new(Kind::Conflict, message),
+            StoreError::Busy => {
+                Self::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1))
+            }
+            StoreError::Poisoned(_) | StoreError::Io(_) | StoreError::Locked(_) => {
+                Self::new(Kind::Unavailable, "the store does not accept writes now")
+                    .retry_in(Duration::from_secs(30))
+            }
+            StoreError::Corrupt(_) | StoreError::NewerSchema { .. } | StoreError::BadRequest(_) => {
+                tracing::error!(error = %message, "store refused");
+                Self::new(
+                    Kind::Internal,
+                    "stored data could not be read: run `muster doctor`",
+                )
+            }
+        }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let kind = match (fault.class, fault.client) {
+            (FaultClass::Client, Some(ClientFault::ContextLengthExceeded)) => {
+                Kind::ContextLengthExceeded
+            }
+            (FaultClass::Client, Some(ClientFault::UnsupportedValue)) => Kind::UnsupportedValue,
+            (FaultClass::Client, _) => Kind::Invalid,
+            (FaultClass::Transient | FaultClass::Throttled | FaultClass::Hard, _) => {
+                Kind::ProviderFailed
+            }
+        };
+        let mut error = match &fault.param {
+            Some(param) => Self::field(
+                kind,
+                &["body", param.as_str()],
+                fault.message,
+                serde_json::Value::Null,
+            ),
+            None => Self::new(kind, fault.message),
+        };
+        error.retry_after = fault.retry_after;
+        error
+    }
+}

@@ -1,0 +1,28 @@
+//! Identifiers: a type prefix, `_`, a ULID (26 characters, sortable by time).
+
+use ulid::Ulid;
+
+/// The types that have identifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdKind {
+    Request,
+    ChatCompletion,
+    Conversation,
+}
+
+impl IdKind {
+    /// The prefix, without the underscore.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Request => "req",
+            // What the OpenAI API calls its completions; the clients' logs are searched for it.
+            Self::ChatCompletion => "chatcmpl",
+            Self::Conversation => "con",
+        }
+    }
+}
+
+/// A new identifier.
+pub fn new_id(kind: IdKind) -> String {
+    format!("{}_{}", kind.prefix(), Ulid::generate())
+}

@@ -1,0 +1,240 @@
+//! The life of one supervised actor: built, started, watched, buried, started again.
+
+use std::any::Any;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::fut::{ActorFutureExt, WrapFuture};
+use actix::{Actor, Addr, AsyncContext, Context};
+use actix_rt::ArbiterHandle;
+use futures::future::BoxFuture;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::control::Control;
+use super::handle::Slot;
+use super::policy::{Intensity, Policy, Verdict};
+use super::tree::{ActorState, Group, Node};
+
+/// Why a factory could not make its actor.
+pub type BuildError = Box<dyn std::error::Error + Send + Sync>;
+
+type Factory<A> = Box<dyn Fn(Control) -> BoxFuture<'static, Result<A, BuildError>> + Send + Sync>;
+
+/// Longest time a factory may take to bring an actor's state back.
+const BUILD_LIMIT: Duration = Duration::from_secs(30);
+/// Longest time an actor may take to end when told to.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// How to make an actor, and where and how it is to live.
+pub struct ChildSpec<A: Actor> {
+    pub(super) name: String,
+    pub(super) arbiter: ArbiterHandle,
+    pub(super) capacity: usize,
+    pub(super) policy: Policy,
+    factory: Factory<A>,
+}
+
+impl<A: Actor> std::fmt::Debug for ChildSpec<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChildSpec")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<A: Actor<Context = Context<A>> + Send> ChildSpec<A> {
+    /// `factory` makes an actor with its state, read back from wherever it is kept; it runs off the actor's arbiter, at
+    /// each start anew. Blocking reads in it belong into `spawn_blocking`.
+    pub fn new<F, Fut>(name: impl Into<String>, arbiter: ArbiterHandle, factory: F) -> Self
+    where
+        F: Fn(Control) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<A, BuildError>> + Send + 'static,
+    {
+        Self {
+            name: name.into(),
+            arbiter,
+            capacity: 1024,
+            policy: Policy::default(),
+            factory: Box::new(move |control| Box::pin(factory(control))),
+        }
+    }
+
+    /// Calls that may wait at a time (default 1,024).
+    #[must_use]
+    pub fn capacity(mut self, calls: usize) -> Self {
+        self.capacity = calls.max(1);
+        self
+    }
+
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+}
+
+/// How an incarnation ended.
+enum Exit {
+    /// Told to, by the tree or by its group's restart.
+    Told,
+    Died(String),
+}
+
+/// What runs now, as its keeper sees it.
+struct Running<A: Actor> {
+    addr: Addr<A>,
+    ended: oneshot::Receiver<Result<(), String>>,
+}
+
+/// Keeps an actor alive until the tree stops.
+pub(super) async fn keep<A>(spec: ChildSpec<A>, slot: Arc<Slot<A>>, node: Arc<Node>, group: Group)
+where
+    A: Actor<Context = Context<A>> + Send,
+{
+    let origin = Instant::now();
+    let mut intensity = Intensity::default();
+    loop {
+        let incarnation = group.incarnation();
+        if incarnation.stopping() {
+            break;
+        }
+        node.enter(ActorState::Starting);
+        let exit = live(&spec, &slot, &node, &incarnation.token, &group).await;
+        slot.publish(None);
+        match exit {
+            Exit::Told => {
+                node.enter(ActorState::Stopped);
+                group.next_incarnation(&incarnation).await;
+            }
+            Exit::Died(why) => match intensity.failed(&spec.policy, origin.elapsed()) {
+                Verdict::RestartAfter(wait) => {
+                    slot.back_in_ms.store(
+                        u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                        Ordering::Relaxed,
+                    );
+                    tracing::warn!(actor = %node.path, why = %why, restart_in_ms = wait.as_millis(), "actor died");
+                    node.died(why, ActorState::BackingOff, group.tree().clock.now());
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => {}
+                        () = incarnation.token.cancelled() => {}
+                    }
+                }
+                Verdict::Escalate => {
+                    tracing::error!(actor = %node.path, why = %why, "actor dies too often: escalating");
+                    node.died(why.clone(), ActorState::Escalated, group.tree().clock.now());
+                    group.escalate(&node.path, why);
+                    group.next_incarnation(&incarnation).await;
+                }
+            },
+        }
+    }
+    node.enter(ActorState::Stopped);
+}
+
+/// One incarnation, from its factory to its end.
+async fn live<A>(
+    spec: &ChildSpec<A>,
+    slot: &Arc<Slot<A>>,
+    node: &Node,
+    incarnation: &CancellationToken,
+    group: &Group,
+) -> Exit
+where
+    A: Actor<Context = Context<A>> + Send,
+{
+    let stop = incarnation.child_token();
+    let control = Control {
+        stop: stop.clone(),
+        phase: group.tree().phase.subscribe(),
+    };
+    let built = tokio::select! {
+        built = tokio::time::timeout(BUILD_LIMIT, (spec.factory)(control)) => built,
+        () = stop.cancelled() => return Exit::Told,
+    };
+    let actor = match built {
+        Ok(Ok(actor)) => actor,
+        Ok(Err(error)) => return Exit::Died(format!("could not be built: {error}")),
+        Err(_) => return Exit::Died(format!("was not built within {} s", BUILD_LIMIT.as_secs())),
+    };
+    let (fault, injected) = oneshot::channel();
+    let Some(mut running) = start(spec, actor, stop.clone(), injected).await else {
+        return Exit::Died("its arbiter is gone".to_owned());
+    };
+    node.arm(fault);
+    slot.publish(Some(running.addr.clone()));
+    node.enter(ActorState::Running);
+    tokio::select! {
+        ended = &mut running.ended => match ended {
+            Ok(Ok(())) if stop.is_cancelled() => Exit::Told,
+            Ok(Ok(())) => Exit::Died("stopped by itself".to_owned()),
+            Ok(Err(panic)) => Exit::Died(panic),
+            Err(_) => Exit::Died("its arbiter is gone".to_owned()),
+        },
+        () = incarnation.cancelled() => {
+            // Its last words are bounded: a stuck actor must not hold up the others' end.
+            if tokio::time::timeout(STOP_LIMIT, &mut running.ended).await.is_err() {
+                tracing::error!(actor = %node.path, "actor did not stop in time: abandoned");
+            }
+            Exit::Told
+        }
+    }
+}
+
+/// Starts an actor on its arbiter. Its task is joined, so that a panic is seen with its message.
+async fn start<A>(
+    spec: &ChildSpec<A>,
+    actor: A,
+    stop: CancellationToken,
+    injected: oneshot::Receiver<()>,
+) -> Option<Running<A>>
+where
+    A: Actor<Context = Context<A>> + Send,
+{
+    let (addr_to, addr_from) = oneshot::channel();
+    let (ended_to, ended) = oneshot::channel();
+    let capacity = spec.capacity;
+    spec.arbiter.spawn_fn(move || {
+        let mut context = Context::new();
+        context.set_mailbox_capacity(capacity);
+        let address = context.address();
+        context.spawn(stop.cancelled_owned().into_actor(&actor).map(
+            |(), _, context: &mut Context<A>| {
+                actix::ActorContext::stop(context);
+            },
+        ));
+        context.spawn(injected_panic(injected).into_actor(&actor));
+        let life = actix_rt::spawn(context.into_future(actor));
+        // A refused send means that the keeper is gone: the tree is being dropped.
+        let _ = addr_to.send(address);
+        actix_rt::spawn(async move {
+            let _ = ended_to.send(life.await.map_err(|error| {
+                error.try_into_panic().map_or_else(
+                    |error| error.to_string(),
+                    |payload| words_of(payload.as_ref()),
+                )
+            }));
+        });
+    });
+    addr_from.await.ok().map(|addr| Running { addr, ended })
+}
+
+/// Dies inside the actor's own task, just as a panicking handler does, when a fault-injection test asks for it.
+#[allow(clippy::panic)]
+async fn injected_panic(injected: oneshot::Receiver<()>) {
+    match injected.await {
+        Ok(()) => panic!("injected fault"),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+fn words_of(payload: &(dyn Any + Send)) -> String {
+    let words = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    format!("panicked: {}", words.unwrap_or("no message"))
+}

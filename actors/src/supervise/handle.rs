@@ -1,0 +1,178 @@
+//! A stable handle to an actor that may die and come back.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use actix::dev::ToEnvelope;
+use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
+
+/// How long a caller waits where it says nothing else.
+const DEFAULT_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why an actor could not be asked. Becomes 503 with `Retry-After` at the edge.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{actor} {kind}")]
+pub struct CallError {
+    pub actor: Arc<str>,
+    pub kind: CallErrorKind,
+    pub retry_after: Duration,
+}
+
+/// What kept the actor from answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallErrorKind {
+    /// As many calls as it takes are already waiting: nothing was sent.
+    Busy,
+    /// It is dead or starting; what was sent may or may not have been done.
+    Down,
+    /// No answer in time; what was sent may still be done.
+    TimedOut,
+}
+
+impl fmt::Display for CallErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Busy => "is overloaded",
+            Self::Down => "is restarting",
+            Self::TimedOut => "did not answer in time",
+        })
+    }
+}
+
+/// Where the present incarnation is found, and how many calls wait for it.
+pub(super) struct Slot<A: Actor> {
+    pub(super) name: Arc<str>,
+    addr: RwLock<Option<Addr<A>>>,
+    pub(super) depth: AtomicUsize,
+    pub(super) capacity: usize,
+    pub(super) refused: AtomicU64,
+    /// When a dead actor is expected back, in milliseconds from its death.
+    pub(super) back_in_ms: AtomicU64,
+}
+
+impl<A: Actor> Slot<A> {
+    pub(super) fn new(name: Arc<str>, capacity: usize) -> Self {
+        Self {
+            name,
+            addr: RwLock::new(None),
+            depth: AtomicUsize::new(0),
+            capacity,
+            refused: AtomicU64::new(0),
+            back_in_ms: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn publish(&self, addr: Option<Addr<A>>) {
+        *self.addr.write().unwrap_or_else(PoisonError::into_inner) = addr;
+    }
+
+    fn error(&self, kind: CallErrorKind) -> CallError {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let back_in = Duration::from_millis(self.back_in_ms.load(Ordering::Relaxed));
+        CallError {
+            actor: Arc::clone(&self.name),
+            kind,
+            retry_after: back_in.max(Duration::from_secs(1)),
+        }
+    }
+
+    fn present(&self) -> Result<Addr<A>, CallError> {
+        let addr = self
+            .addr
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        addr.ok_or_else(|| self.error(CallErrorKind::Down))
+    }
+
+    fn enter(&self) -> Result<Place<'_, A>, CallError> {
+        if self.depth.fetch_add(1, Ordering::AcqRel) >= self.capacity {
+            self.depth.fetch_sub(1, Ordering::AcqRel);
+            return Err(self.error(CallErrorKind::Busy));
+        }
+        Ok(Place(self))
+    }
+}
+
+/// One caller's place in the bounded line; given back on drop.
+struct Place<'a, A: Actor>(&'a Slot<A>);
+
+impl<A: Actor> Drop for Place<'_, A> {
+    fn drop(&mut self) {
+        self.0.depth.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Finds the present incarnation of a supervised actor. Cheap to clone, valid for ever.
+///
+/// At most `capacity` calls wait at a time, counted from the call to its answer; one more is refused as `Busy`.
+pub struct Handle<A: Actor>(pub(super) Arc<Slot<A>>);
+
+impl<A: Actor> Clone for Handle<A> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<A: Actor> fmt::Debug for Handle<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Handle").field(&self.0.name).finish()
+    }
+}
+
+impl<A: Actor<Context = Context<A>>> Handle<A> {
+    /// The actor's name in the tree.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Asks, and waits at most five seconds.
+    pub async fn ask<M>(&self, message: M) -> Result<M::Result, CallError>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        A::Context: ToEnvelope<A, M>,
+    {
+        self.ask_within(DEFAULT_PATIENCE, message).await
+    }
+
+    /// Asks, and waits at most `patience`. Dropping the future withdraws a message that was not begun.
+    pub async fn ask_within<M>(
+        &self,
+        patience: Duration,
+        message: M,
+    ) -> Result<M::Result, CallError>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        A::Context: ToEnvelope<A, M>,
+    {
+        let _place = self.0.enter()?;
+        let addr = self.0.present()?;
+        match tokio::time::timeout(patience, addr.send(message)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(MailboxError::Closed)) => Err(self.0.error(CallErrorKind::Down)),
+            Ok(Err(MailboxError::Timeout)) | Err(_) => Err(self.0.error(CallErrorKind::TimedOut)),
+        }
+    }
+
+    /// Tells without waiting for an answer; refused when the mailbox is full.
+    pub fn tell<M>(&self, message: M) -> Result<(), CallError>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        A::Context: ToEnvelope<A, M>,
+    {
+        self.0.present()?.try_send(message).map_err(|refused| {
+            self.0.error(match refused {
+                actix::prelude::SendError::Full(_) => CallErrorKind::Busy,
+                actix::prelude::SendError::Closed(_) => CallErrorKind::Down,
+            })
+        })
+    }
+}
