@@ -8,28 +8,14 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 /// Milliseconds since the Unix epoch, UTC.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Millis(pub u64);
 
 impl Millis {
     /// RFC 3339, UTC, with milliseconds and `Z`: the form of every time in every answer.
     pub fn rfc3339(self) -> String {
-        let format = format_description!(
-            "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
-        );
+        let format = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
             .ok()
             .and_then(|at| at.format(&format).ok())
@@ -39,11 +25,8 @@ impl Millis {
 
     /// Parses an RFC 3339 time with any offset.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
-        let at =
-            OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339).ok()?;
-        u64::try_from(at.unix_timestamp_nanos() / 1_000_000)
-            .ok()
-            .map(Self)
+        let at = OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339).ok()?;
+        u64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok().map(Self)
     }
 
     pub fn seconds(self) -> u64 {
@@ -52,10 +35,7 @@ impl Millis {
 
     #[must_use]
     pub fn plus(self, by: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)),
-        )
+        Self(self.0.saturating_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)))
     }
 
     /// Time from `earlier` to this; zero where `earlier` is later.
@@ -96,9 +76,7 @@ impl Clock {
     pub fn now(&self) -> Millis {
         match &self.0 {
             Source::System => {
-                let since = SystemTime::now()
-                    .duration_since(UNIX_EPOCH)
-                    .unwrap_or_default();
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
             }
             Source::Manual(at) => Millis(at.load(Ordering::Acquire)),
@@ -125,10 +103,7 @@ mod tests {
         assert_eq!(at, Millis(482_196_050_520));
         assert_eq!(at.rfc3339(), "1985-04-12T23:20:50.520Z");
         // Its second: the same instant in another offset.
-        assert_eq!(
-            Millis::parse_rfc3339("1996-12-19T16:39:57-08:00"),
-            Millis::parse_rfc3339("1996-12-20T00:39:57Z")
-        );
+        assert_eq!(Millis::parse_rfc3339("1996-12-19T16:39:57-08:00"), Millis::parse_rfc3339("1996-12-20T00:39:57Z"));
     }
 
     #[test]

@@ -67,40 +67,17 @@ pub struct Error {
 
 impl Error {
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            fields: Vec::new(),
-            retry_after: None,
-        }
+        Self { kind, message: message.into(), fields: Vec::new(), retry_after: None }
     }
 
     /// A refusal of one field. `loc` is its place, such as `["body", "messages"]`.
-    pub fn field(
-        kind: Kind,
-        loc: &[&str],
-        msg: impl Into<String>,
-        input: serde_json::Value,
-    ) -> Self {
+    pub fn field(kind: Kind, loc: &[&str], msg: impl Into<String>, input: serde_json::Value) -> Self {
         let msg = msg.into();
         let name = loc.get(1..).unwrap_or_default().join(".");
-        let message = if name.is_empty() {
-            msg.clone()
-        } else {
-            format!("{name}: {msg}")
-        };
-        let field = FieldError {
-            kind: "value_error",
-            loc: loc.iter().map(|&part| part.to_owned()).collect(),
-            msg,
-            input,
-        };
-        Self {
-            kind,
-            message,
-            fields: vec![field],
-            retry_after: None,
-        }
+        let message = if name.is_empty() { msg.clone() } else { format!("{name}: {msg}") };
+        let field =
+            FieldError { kind: "value_error", loc: loc.iter().map(|&part| part.to_owned()).collect(), msg, input };
+        Self { kind, message, fields: vec![field], retry_after: None }
     }
 
     #[must_use]
@@ -121,19 +98,13 @@ impl From<StoreError> for Error {
         let message = error.to_string();
         match error {
             StoreError::Conflict => Self::new(Kind::Conflict, message),
-            StoreError::Busy => {
-                Self::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1))
-            }
+            StoreError::Busy => Self::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)),
             StoreError::Poisoned(_) | StoreError::Io(_) | StoreError::Locked(_) => {
-                Self::new(Kind::Unavailable, "the store does not accept writes now")
-                    .retry_in(Duration::from_secs(30))
+                Self::new(Kind::Unavailable, "the store does not accept writes now").retry_in(Duration::from_secs(30))
             }
             StoreError::Corrupt(_) | StoreError::NewerSchema { .. } | StoreError::BadRequest(_) => {
                 tracing::error!(error = %message, "store refused");
-                Self::new(
-                    Kind::Internal,
-                    "stored data could not be read: run `muster doctor`",
-                )
+                Self::new(Kind::Internal, "stored data could not be read: run `muster doctor`")
             }
         }
     }
@@ -142,22 +113,13 @@ impl From<StoreError> for Error {
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let kind = match (fault.class, fault.client) {
-            (FaultClass::Client, Some(ClientFault::ContextLengthExceeded)) => {
-                Kind::ContextLengthExceeded
-            }
+            (FaultClass::Client, Some(ClientFault::ContextLengthExceeded)) => Kind::ContextLengthExceeded,
             (FaultClass::Client, Some(ClientFault::UnsupportedValue)) => Kind::UnsupportedValue,
             (FaultClass::Client, _) => Kind::Invalid,
-            (FaultClass::Transient | FaultClass::Throttled | FaultClass::Hard, _) => {
-                Kind::ProviderFailed
-            }
+            (FaultClass::Transient | FaultClass::Throttled | FaultClass::Hard, _) => Kind::ProviderFailed,
         };
         let mut error = match &fault.param {
-            Some(param) => Self::field(
-                kind,
-                &["body", param.as_str()],
-                fault.message,
-                serde_json::Value::Null,
-            ),
+            Some(param) => Self::field(kind, &["body", param.as_str()], fault.message, serde_json::Value::Null),
             None => Self::new(kind, fault.message),
         };
         error.retry_after = fault.retry_after;

@@ -14,13 +14,7 @@ where
     F: FnOnce(Tree) -> Fut,
     Fut: Future<Output = ()>,
 {
-    let runtime = || {
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .start_paused(true)
-            .build()
-            .unwrap()
-    };
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     actix_rt::System::with_tokio_rt(runtime).block_on(async {
         let tree = Tree::new(actix_rt::Arbiter::current(), Clock::tokio(START));
         test(tree.clone()).await;
@@ -32,10 +26,7 @@ where
 pub(crate) async fn until(holds: impl Fn() -> bool) {
     let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
     while !holds() {
-        assert!(
-            tokio::time::Instant::now() < deadline,
-            "what was awaited did not come"
-        );
+        assert!(tokio::time::Instant::now() < deadline, "what was awaited did not come");
         tokio::time::advance(std::time::Duration::from_millis(1)).await;
         tokio::task::yield_now().await;
     }

@@ -40,9 +40,7 @@ pub struct ChildSpec<A: Actor> {
 
 impl<A: Actor> std::fmt::Debug for ChildSpec<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChildSpec")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("ChildSpec").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -112,10 +110,7 @@ where
             }
             Exit::Died(why) => match intensity.failed(&spec.policy, origin.elapsed()) {
                 Verdict::RestartAfter(wait) => {
-                    slot.back_in_ms.store(
-                        u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-                        Ordering::Relaxed,
-                    );
+                    slot.back_in_ms.store(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
                     tracing::warn!(actor = %node.path, why = %why, restart_in_ms = wait.as_millis(), "actor died");
                     node.died(why, ActorState::BackingOff, group.tree().clock.now());
                     tokio::select! {
@@ -147,10 +142,7 @@ where
     A: Actor<Context = Context<A>> + Send,
 {
     let stop = incarnation.child_token();
-    let control = Control {
-        stop: stop.clone(),
-        phase: group.tree().phase.subscribe(),
-    };
+    let control = Control { stop: stop.clone(), phase: group.tree().phase.subscribe() };
     let built = tokio::select! {
         built = tokio::time::timeout(BUILD_LIMIT, (spec.factory)(control)) => built,
         () = stop.cancelled() => return Exit::Told,
@@ -201,21 +193,16 @@ where
         let mut context = Context::new();
         context.set_mailbox_capacity(capacity);
         let address = context.address();
-        context.spawn(stop.cancelled_owned().into_actor(&actor).map(
-            |(), _, context: &mut Context<A>| {
-                actix::ActorContext::stop(context);
-            },
-        ));
+        context.spawn(stop.cancelled_owned().into_actor(&actor).map(|(), _, context: &mut Context<A>| {
+            actix::ActorContext::stop(context);
+        }));
         context.spawn(injected_panic(injected).into_actor(&actor));
         let life = actix_rt::spawn(context.into_future(actor));
         // A refused send means that the keeper is gone: the tree is being dropped.
         let _ = addr_to.send(address);
         actix_rt::spawn(async move {
             let _ = ended_to.send(life.await.map_err(|error| {
-                error.try_into_panic().map_or_else(
-                    |error| error.to_string(),
-                    |payload| words_of(payload.as_ref()),
-                )
+                error.try_into_panic().map_or_else(|error| error.to_string(), |payload| words_of(payload.as_ref()))
             }));
         });
     });
@@ -232,9 +219,7 @@ async fn injected_panic(injected: oneshot::Receiver<()>) {
 }
 
 fn words_of(payload: &(dyn Any + Send)) -> String {
-    let words = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let words =
+        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     format!("panicked: {}", words.unwrap_or("no message"))
 }

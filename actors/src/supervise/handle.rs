@@ -71,19 +71,11 @@ impl<A: Actor> Slot<A> {
     fn error(&self, kind: CallErrorKind) -> CallError {
         self.refused.fetch_add(1, Ordering::Relaxed);
         let back_in = Duration::from_millis(self.back_in_ms.load(Ordering::Relaxed));
-        CallError {
-            actor: Arc::clone(&self.name),
-            kind,
-            retry_after: back_in.max(Duration::from_secs(1)),
-        }
+        CallError { actor: Arc::clone(&self.name), kind, retry_after: back_in.max(Duration::from_secs(1)) }
     }
 
     fn present(&self) -> Result<Addr<A>, CallError> {
-        let addr = self
-            .addr
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let addr = self.addr.read().unwrap_or_else(PoisonError::into_inner).clone();
         addr.ok_or_else(|| self.error(CallErrorKind::Down))
     }
 
@@ -140,11 +132,7 @@ impl<A: Actor<Context = Context<A>>> Handle<A> {
     }
 
     /// Asks, and waits at most `patience`. Dropping the future withdraws a message that was not begun.
-    pub async fn ask_within<M>(
-        &self,
-        patience: Duration,
-        message: M,
-    ) -> Result<M::Result, CallError>
+    pub async fn ask_within<M>(&self, patience: Duration, message: M) -> Result<M::Result, CallError>
     where
         M: Message + Send + 'static,
         M::Result: Send,

@@ -25,6 +25,13 @@ impl Default for Policy {
     }
 }
 
+impl Policy {
+    /// For a group: its children's own back-offs lie between two of its failures, so its window is longer.
+    pub fn of_group() -> Self {
+        Self { max_restarts: 2, window: Duration::from_secs(600), ..Self::default() }
+    }
+}
+
 /// What to do about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -41,11 +48,7 @@ pub struct Intensity {
 impl Intensity {
     /// Notes a failure at `now` (time since any fixed origin) and judges it.
     pub fn failed(&mut self, policy: &Policy, now: Duration) -> Verdict {
-        while self
-            .recent
-            .front()
-            .is_some_and(|&at| now.saturating_sub(at) >= policy.window)
-        {
+        while self.recent.front().is_some_and(|&at| now.saturating_sub(at) >= policy.window) {
             self.recent.pop_front();
         }
         self.recent.push_back(now);
@@ -53,9 +56,7 @@ impl Intensity {
             self.recent.clear();
             return Verdict::Escalate;
         }
-        let doublings = u32::try_from(self.recent.len() - 1)
-            .unwrap_or(u32::MAX)
-            .min(16);
+        let doublings = u32::try_from(self.recent.len() - 1).unwrap_or(u32::MAX).min(16);
         Verdict::RestartAfter((policy.first_backoff * 2_u32.pow(doublings)).min(policy.max_backoff))
     }
 }
@@ -70,21 +71,9 @@ mod tests {
     fn backs_off_then_escalates_at_the_sixth_failure_in_a_minute() {
         let policy = Policy::default();
         let mut intensity = Intensity::default();
-        let verdicts: Vec<_> = (0..6)
-            .map(|n| intensity.failed(&policy, Duration::from_secs(n)))
-            .collect();
+        let verdicts: Vec<_> = (0..6).map(|n| intensity.failed(&policy, Duration::from_secs(n))).collect();
         let after = |ms| Verdict::RestartAfter(Duration::from_millis(ms));
-        assert_eq!(
-            verdicts,
-            [
-                after(50),
-                after(100),
-                after(200),
-                after(400),
-                after(800),
-                Verdict::Escalate
-            ]
-        );
+        assert_eq!(verdicts, [after(50), after(100), after(200), after(400), after(800), Verdict::Escalate]);
     }
 
     proptest! {

@@ -71,20 +71,12 @@ fn counter(stored: &Arc<AtomicU64>) -> ChildSpec<Counter> {
     let stored = Arc::clone(stored);
     ChildSpec::new("counter", Arbiter::current(), move |_| {
         let stored = Arc::clone(&stored);
-        async move {
-            Ok(Counter {
-                count: stored.load(Ordering::SeqCst),
-                stored,
-            })
-        }
+        async move { Ok(Counter { count: stored.load(Ordering::SeqCst), stored }) }
     })
 }
 
 fn state(tree: &Tree, path: &str) -> ActorStatus {
-    tree.snapshot()
-        .into_iter()
-        .find(|actor| actor.path == path)
-        .unwrap()
+    tree.snapshot().into_iter().find(|actor| actor.path == path).unwrap()
 }
 
 async fn running(tree: &Tree, path: &str) {
@@ -104,17 +96,9 @@ fn a_panic_is_survived_with_state_and_callers_are_told() {
         assert!(died.retry_after >= Duration::from_secs(1));
 
         world::until(|| state(&tree, "test/counter").restarts == 1).await;
-        assert_eq!(
-            counter.ask(Add(1)).await.unwrap_err().kind,
-            CallErrorKind::Down,
-            "no hang while it is down"
-        );
+        assert_eq!(counter.ask(Add(1)).await.unwrap_err().kind, CallErrorKind::Down, "no hang while it is down");
         running(&tree, "test/counter").await;
-        assert_eq!(
-            counter.ask(Add(3)).await,
-            Ok(5),
-            "state came back through the factory"
-        );
+        assert_eq!(counter.ask(Add(3)).await, Ok(5), "state came back through the factory");
         let failure = state(&tree, "test/counter").last_failure.unwrap();
         assert_eq!(failure.why, "panicked: boom");
         assert!(failure.at >= world::START);
@@ -149,9 +133,7 @@ fn an_injected_fault_kills_any_actor() {
 #[test]
 fn the_line_is_bounded_and_a_silent_actor_times_out() {
     world::run(|tree| async move {
-        let counter = tree
-            .group("test")
-            .start(counter(&Arc::default()).capacity(2));
+        let counter = tree.group("test").start(counter(&Arc::default()).capacity(2));
         running(&tree, "test/counter").await;
         let (one, two, three) = tokio::join!(counter.ask(Hang), counter.ask(Hang), async {
             world::until(|| state(&tree, "test/counter").mailbox_depth == 2).await;
@@ -160,11 +142,7 @@ fn the_line_is_bounded_and_a_silent_actor_times_out() {
         assert_eq!(three.unwrap_err().kind, CallErrorKind::Busy);
         assert_eq!(one.unwrap_err().kind, CallErrorKind::TimedOut);
         assert_eq!(two.unwrap_err().kind, CallErrorKind::TimedOut);
-        assert_eq!(
-            state(&tree, "test/counter").mailbox_depth,
-            0,
-            "places are given back"
-        );
+        assert_eq!(state(&tree, "test/counter").mailbox_depth, 0, "places are given back");
         assert_eq!(state(&tree, "test/counter").refused, 3);
     });
 }
@@ -178,44 +156,19 @@ fn a_factory_that_fails_backs_off_and_escalates_and_its_siblings_restart_with_it
         assert_eq!(sibling.ask(Add(7)).await, Ok(7));
         let broken = Arc::new(AtomicU64::new(1));
         let switch = Arc::clone(&broken);
-        group.start(ChildSpec::<Counter>::new(
-            "broken",
-            Arbiter::current(),
-            move |_| {
-                let broken = switch.load(Ordering::SeqCst) == 1;
-                async move {
-                    if broken {
-                        Err("no luck".into())
-                    } else {
-                        Ok(Counter {
-                            count: 0,
-                            stored: Arc::default(),
-                        })
-                    }
-                }
-            },
-        ));
+        group.start(ChildSpec::<Counter>::new("broken", Arbiter::current(), move |_| {
+            let broken = switch.load(Ordering::SeqCst) == 1;
+            async move { if broken { Err("no luck".into()) } else { Ok(Counter { count: 0, stored: Arc::default() }) } }
+        }));
         let mut escalations = tree.escalations();
-        let seen = escalations
-            .wait_for(Option::is_some)
-            .await
-            .unwrap()
-            .clone()
-            .unwrap();
-        assert_eq!(
-            (seen.path.as_str(), seen.reached_root),
-            ("test/broken", false)
-        );
+        let seen = escalations.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+        assert_eq!((seen.path.as_str(), seen.reached_root), ("test/broken", false));
         assert!(seen.why.contains("no luck"));
         assert_eq!(state(&tree, "test/broken").restarts, 6);
         broken.store(0, Ordering::SeqCst);
         running(&tree, "test/broken").await;
         running(&tree, "test/counter").await;
-        assert_eq!(
-            state(&tree, "test/counter").restarts,
-            0,
-            "a group's restart is not the sibling's failure"
-        );
+        assert_eq!(state(&tree, "test/counter").restarts, 0, "a group's restart is not the sibling's failure");
     });
 }
 
@@ -223,15 +176,9 @@ fn a_factory_that_fails_backs_off_and_escalates_and_its_siblings_restart_with_it
 fn a_failure_that_never_ends_reaches_the_root_and_is_still_tried() {
     world::run(|tree| async move {
         let group = tree.group("outer").group("inner");
-        group.start(ChildSpec::<Counter>::new(
-            "broken",
-            Arbiter::current(),
-            |_| async { Err("never".into()) },
-        ));
+        group.start(ChildSpec::<Counter>::new("broken", Arbiter::current(), |_| async { Err("never".into()) }));
         let mut escalations = tree.escalations();
-        let seen = escalations
-            .wait_for(|seen| seen.as_ref().is_some_and(|seen| seen.reached_root))
-            .await;
+        let seen = escalations.wait_for(|seen| seen.as_ref().is_some_and(|seen| seen.reached_root)).await;
         assert_eq!(seen.unwrap().clone().unwrap().path, "outer/inner/broken");
         let tries = state(&tree, "outer/inner/broken").restarts;
         world::until(|| state(&tree, "outer/inner/broken").restarts > tries).await;
@@ -242,19 +189,10 @@ fn a_failure_that_never_ends_reaches_the_root_and_is_still_tried() {
 fn control_reaches_an_actor_beside_its_mailbox() {
     world::run(|tree| async move {
         let (send, heard) = std::sync::mpsc::channel();
-        tree.group("test").start(ChildSpec::new(
-            "counter",
-            Arbiter::current(),
-            move |control: Control| {
-                send.send(control).unwrap();
-                async {
-                    Ok(Counter {
-                        count: 0,
-                        stored: Arc::default(),
-                    })
-                }
-            },
-        ));
+        tree.group("test").start(ChildSpec::new("counter", Arbiter::current(), move |control: Control| {
+            send.send(control).unwrap();
+            async { Ok(Counter { count: 0, stored: Arc::default() }) }
+        }));
         running(&tree, "test/counter").await;
         let control = heard.recv().unwrap();
         tree.drain();

@@ -168,9 +168,7 @@ impl Tree {
             nodes: Mutex::new(Vec::new()),
             escalations: watch::Sender::new(None),
         });
-        Self {
-            root: Group::new(String::new(), None, Policy::default(), &shared),
-        }
+        Self { root: Group::new(String::new(), None, Policy::of_group(), &shared) }
     }
 
     /// A group of actors that are started again together when one of them dies too often.
@@ -180,13 +178,7 @@ impl Tree {
 
     /// Every actor, in the order of their start.
     pub fn snapshot(&self) -> Vec<ActorStatus> {
-        self.root
-            .0
-            .shared
-            .nodes()
-            .iter()
-            .map(|node| node.status())
-            .collect()
+        self.root.0.shared.nodes().iter().map(|node| node.status()).collect()
     }
 
     /// The latest escalation, and a way to await the next.
@@ -196,16 +188,8 @@ impl Tree {
 
     /// Kills an actor by a panic inside its own task. For fault-injection tests; true where it was running.
     pub fn inject_panic(&self, path: &str) -> bool {
-        let node = self
-            .root
-            .0
-            .shared
-            .nodes()
-            .iter()
-            .find(|node| node.path == path)
-            .cloned();
-        node.and_then(|node| node.facts().fault.take())
-            .is_some_and(|fault| fault.send(()).is_ok())
+        let node = self.root.0.shared.nodes().iter().find(|node| node.path == path).cloned();
+        node.and_then(|node| node.facts().fault.take()).is_some_and(|fault| fault.send(()).is_ok())
     }
 
     /// Tells every actor to finish what it has in hand.
@@ -261,11 +245,7 @@ impl fmt::Debug for Group {
 
 impl Group {
     fn new(path: String, parent: Option<Self>, policy: Policy, shared: &Arc<Shared>) -> Self {
-        let first = Incarnation {
-            number: 0,
-            token: shared.stop.child_token(),
-            tree: shared.stop.clone(),
-        };
+        let first = Incarnation { number: 0, token: shared.stop.child_token(), tree: shared.stop.clone() };
         Self(Arc::new(GroupInner {
             path,
             parent,
@@ -280,12 +260,9 @@ impl Group {
 
     /// A group below this one.
     pub fn group(&self, name: &str) -> Self {
-        Self::new(
-            self.path_of(name),
-            Some(self.clone()),
-            Policy::default(),
-            &self.0.shared,
-        )
+        let group = Self::new(self.path_of(name), Some(self.clone()), Policy::of_group(), &self.0.shared);
+        self.below().push(Arc::downgrade(&group.0));
+        group
     }
 
     /// Starts an actor and keeps it alive. The handle is good at once; calls before the first start are `Down`.
@@ -299,12 +276,7 @@ impl Group {
         let node = Arc::new(Node {
             path,
             kind: short_name(std::any::type_name::<A>()),
-            facts: Mutex::new(Facts {
-                state: ActorState::Starting,
-                restarts: 0,
-                last_failure: None,
-                fault: None,
-            }),
+            facts: Mutex::new(Facts { state: ActorState::Starting, restarts: 0, last_failure: None, fault: None }),
             gauge: Box::new(move || Gauge {
                 depth: gauged.depth.load(Ordering::Relaxed),
                 capacity: gauged.capacity,
@@ -319,11 +291,7 @@ impl Group {
     }
 
     fn path_of(&self, name: &str) -> String {
-        if self.0.path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}/{name}", self.0.path)
-        }
+        if self.0.path.is_empty() { name.to_owned() } else { format!("{}/{name}", self.0.path) }
     }
 
     fn below(&self) -> MutexGuard<'_, Vec<Weak<GroupInner>>> {
@@ -352,12 +320,7 @@ impl Group {
     pub(super) fn escalate(&self, child: &str, why: String) {
         let shared = &self.0.shared;
         let now = self.0.started.elapsed();
-        let verdict = self
-            .0
-            .intensity
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .failed(&self.0.policy, now);
+        let verdict = self.0.intensity.lock().unwrap_or_else(PoisonError::into_inner).failed(&self.0.policy, now);
         let (wait, reached_root) = match (verdict, &self.0.parent) {
             (Verdict::RestartAfter(wait), _) => (wait, false),
             // The parent starts this group again with all its others.
@@ -366,18 +329,9 @@ impl Group {
             (Verdict::Escalate, None) => (self.0.policy.max_backoff, true),
         };
         let at = shared.clock.now();
-        let group = if self.0.path.is_empty() {
-            "root"
-        } else {
-            &self.0.path
-        };
+        let group = if self.0.path.is_empty() { "root" } else { &self.0.path };
         tracing::error!(group, child, why = %why, restart_in_ms = wait.as_millis(), "group restarts");
-        shared.escalations.send_replace(Some(Escalation {
-            path: child.to_owned(),
-            why,
-            at,
-            reached_root,
-        }));
+        shared.escalations.send_replace(Some(Escalation { path: child.to_owned(), why, at, reached_root }));
         self.restart_after(wait);
     }
 
