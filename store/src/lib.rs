@@ -3,8 +3,32 @@
 //! Knows nobody: no actor, no HTTP. A write that was acknowledged survives `kill -9`, and a power cut as far as the
 //! disk keeps its word.
 
+mod blobs;
+mod bounds;
+mod crash;
+mod engine;
+mod envelope;
 mod error;
+mod files;
+mod memory;
+mod migrate;
 mod port;
+mod range;
+mod record;
 
+mod snapshot;
+mod witness;
+
+use std::sync::Arc;
+
+pub use bounds::{MAX_BATCH_BYTES, MAX_BATCH_OPS, MAX_INLINE, MAX_KEY, MAX_PAGE, MAX_VALUE};
+pub use engine::{Durability, Opened, Options, SledStore};
 pub use error::StoreError;
+pub use memory::MemStore;
+pub use migrate::{FORMAT, Migrated, Migration, migrate};
 pub use port::{Batch, Expect, Op, Order, Page, Rec, Report, Scan, Store, StoreStats, Tree};
+pub use record::{Encoding, Record};
+pub use snapshot::{restore_from_file, snapshot_to_file};
+
+/// A store shared by whoever needs one.
+pub type StoreHandle = Arc<dyn Store>;

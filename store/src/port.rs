@@ -21,6 +21,28 @@ pub enum Tree {
     Ledger,
 }
 
+impl Tree {
+    /// Every tree, in a fixed order.
+    pub const ALL: [Self; 4] = [Self::Meta, Self::Keys, Self::Limits, Self::Ledger];
+
+    /// The tree's name on disk and in snapshots.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Meta => "meta",
+            Self::Keys => "keys",
+            Self::Limits => "limits",
+            Self::Ledger => "ledger",
+        }
+    }
+
+    /// The tree of that name, if this program knows it.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tree| tree.name() == name)
+    }
+}
+
 /// A stored record as the caller sees it: what it is, which schema it was written with, its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rec {
@@ -131,6 +153,8 @@ pub struct StoreStats {
     pub poisoned: Option<String>,
     /// A folder that was set aside at open because it was corrupt.
     pub quarantined: Option<String>,
+    /// Files the engine itself spilled beside its log. It never syncs them, so more than 0 is a fault (health: red).
+    pub spilled: u64,
 }
 
 /// What `verify` found: every record is read and its checksum compared.

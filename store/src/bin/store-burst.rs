@@ -1,0 +1,193 @@
+//! The victim and the judge of the crash tests.
+//!
+//! `store-burst DIR [--no-sync] [--threads N]` writes numbered records until it is killed and prints each number once
+//! it is acknowledged. `store-burst DIR --check ACKS` opens the store again and looks for every number in the file.
+//! Exit codes: 0 all there, 1 the store failed, 2 acknowledged writes are lost.
+//! The second half of a file's last line may be missing: the victim was killed while printing.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use muster_store::{Batch, Durability, Expect, Options, Rec, SledStore, Store, StoreError, Tree};
+
+fn main() -> ExitCode {
+    let outcome = Job::parse(std::env::args().skip(1)).and_then(|job| match &job.check {
+        Some(acks) => check(&job, acks),
+        None => burst(&job).map(|()| ExitCode::SUCCESS),
+    });
+    outcome.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "store-burst: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+struct Job {
+    dir: PathBuf,
+    durability: Durability,
+    threads: u64,
+    check: Option<PathBuf>,
+}
+
+impl Job {
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, StoreError> {
+        let usage = || {
+            StoreError::BadRequest(
+                "usage: store-burst DIR [--no-sync] [--threads N] [--check ACKS]".into(),
+            )
+        };
+        let dir = args.next().ok_or_else(usage)?.into();
+        let mut job = Self {
+            dir,
+            durability: Durability::PowerCut,
+            threads: 4,
+            check: None,
+        };
+        while let Some(flag) = args.next() {
+            match flag.as_str() {
+                "--no-sync" => job.durability = Durability::ProcessEnd,
+                "--threads" => {
+                    job.threads = args.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?
+                }
+                "--check" => job.check = Some(args.next().ok_or_else(usage)?.into()),
+                _ => return Err(usage()),
+            }
+        }
+        Ok(job)
+    }
+
+    fn open(&self) -> Result<std::sync::Arc<SledStore>, StoreError> {
+        let opened = SledStore::open(Options {
+            durability: self.durability,
+            ..Options::new(&self.dir)
+        })?;
+        if let Some(told) = opened.quarantined {
+            let _ = writeln!(io::stderr(), "store-burst: {told}");
+        }
+        Ok(opened.store)
+    }
+}
+
+/// A number is thread and count: each thread counts for itself.
+fn number(thread: u64, count: u64) -> u64 {
+    thread << 40 | count
+}
+
+fn tree(number: u64) -> Tree {
+    if number.is_multiple_of(2) {
+        Tree::Keys
+    } else {
+        Tree::Ledger
+    }
+}
+
+/// What the record of that number holds: by construction, so that the judge needs no memory. One in 32 is long enough
+/// to become a file of its own.
+fn record(number: u64) -> Rec {
+    let len = if number % 32 == 31 {
+        20_000
+    } else {
+        16 + number % 400
+    };
+    let mut state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let bytes = (0..len).map(|_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    });
+    Rec {
+        schema: 1,
+        bytes: bytes.collect(),
+    }
+}
+
+/// Each thread's latest count: overwritten by every commit of the thread.
+fn latest(count: u64) -> Rec {
+    Rec {
+        schema: 1,
+        bytes: count.to_be_bytes().to_vec(),
+    }
+}
+
+fn latest_key(thread: u64) -> Vec<u8> {
+    format!("latest/{thread}").into_bytes()
+}
+
+fn burst(job: &Job) -> Result<(), StoreError> {
+    let store = job.open()?;
+    let acks = Mutex::new(io::stdout());
+    let failed = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..job.threads)
+            .map(|thread| {
+                scope.spawn({
+                    let (store, acks) = (&store, &acks);
+                    move || write(&**store, acks, thread)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .find_map(|thread| thread.join().ok().and_then(Result::err))
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+fn write(store: &dyn Store, acks: &Mutex<io::Stdout>, thread: u64) -> Result<(), StoreError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(|e| StoreError::Io(e.to_string()))?;
+    let found = store.get(Tree::Limits, &latest_key(thread))?;
+    let mut before = found
+        .as_ref()
+        .and_then(|rec| rec.bytes.as_slice().try_into().ok())
+        .map(u64::from_be_bytes);
+    loop {
+        let count = before.map_or(0, |count| count + 1);
+        let number = number(thread, count);
+        let expect = before.map_or(Expect::Absent, |count| Expect::Is(latest(count)));
+        let batch = Batch::put(tree(number), number.to_be_bytes(), record(number))
+            .and_put(Tree::Limits, latest_key(thread), latest(count))
+            .when(Tree::Limits, latest_key(thread), expect);
+        runtime.block_on(store.commit(batch))?;
+        let mut acks = acks
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        // A reader that has gone ends the burst.
+        writeln!(acks, "{number}.")
+            .and_then(|()| acks.flush())
+            .map_err(|e| StoreError::Io(e.to_string()))?;
+        before = Some(count);
+    }
+}
+
+fn check(job: &Job, acks: &PathBuf) -> Result<ExitCode, StoreError> {
+    let acks = std::fs::read_to_string(acks).map_err(|e| StoreError::Io(e.to_string()))?;
+    let store = job.open()?;
+    let (mut checked, mut lost) = (0_u64, 0_u64);
+    for line in acks.lines() {
+        let Some(number) = line
+            .strip_suffix('.')
+            .and_then(|line| line.parse::<u64>().ok())
+        else {
+            continue;
+        };
+        checked += 1;
+        let there = store.get(tree(number), &number.to_be_bytes()) == Ok(Some(record(number)));
+        let (thread, count) = (number >> 40, number & ((1 << 40) - 1));
+        let reached = store.get(Tree::Limits, &latest_key(thread)).ok().flatten();
+        let reached = reached
+            .and_then(|rec| rec.bytes.try_into().ok())
+            .map(u64::from_be_bytes);
+        if !there || reached.is_none_or(|reached| reached < count) {
+            lost += 1;
+        }
+    }
+    let _ = writeln!(io::stdout(), "checked {checked} lost {lost}");
+    Ok(if lost == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(2)
+    })
+}

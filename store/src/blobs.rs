@@ -1,0 +1,140 @@
+//! Large values, each in a file named by its SHA-256. The engine never sees them: it would spill them into files
+//! that it does not sync.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest, Sha256};
+
+use crate::envelope::BlobId;
+use crate::files::{self, hex, io_at};
+use crate::{MAX_VALUE, StoreError};
+
+/// The folder of large values.
+#[derive(Debug)]
+pub(crate) struct Blobs {
+    dir: PathBuf,
+    bytes: AtomicU64,
+}
+
+impl Blobs {
+    /// Opens the folder, removes interrupted writes and every file that `is_referenced` denies.
+    pub(crate) fn open(
+        dir: PathBuf,
+        is_referenced: impl Fn(&BlobId) -> bool,
+    ) -> Result<Self, StoreError> {
+        files::create_dir(&dir)?;
+        files::sweep_temporary(&dir);
+        let mut bytes = 0;
+        for path in files::entries(&dir) {
+            let Some(id) = id_of(&path) else { continue };
+            let len = fs::metadata(&path).map_or(0, |meta| meta.len());
+            if is_referenced(&id) {
+                bytes += len;
+            } else if let Err(error) = fs::remove_file(&path) {
+                tracing::warn!(path = %path.display(), %error, "could not remove an unreferenced value");
+            }
+        }
+        Ok(Self {
+            dir,
+            bytes: AtomicU64::new(bytes),
+        })
+    }
+
+    /// Writes a value; durable only after `sync`. A good file of that name is left as it is.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<BlobId, StoreError> {
+        let id: BlobId = Sha256::digest(bytes).into();
+        if self.read(&id).is_ok() {
+            return Ok(id);
+        }
+        let path = self.path(&id);
+        files::write_atomic(&path, |out| {
+            out.write_all(bytes).map_err(|e| io_at(&path, &e))
+        })?;
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(id)
+    }
+
+    /// Makes the names of the values written so far durable.
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+        files::sync_dir(&self.dir)
+    }
+
+    /// The value of that name, compared with its name.
+    pub(crate) fn read(&self, id: &BlobId) -> Result<Vec<u8>, StoreError> {
+        let path = self.path(id);
+        let corrupt = |why: String| StoreError::Corrupt(format!("{}: {why}", path.display()));
+        let len = fs::metadata(&path)
+            .map_err(|e| corrupt(e.to_string()))?
+            .len();
+        if len > MAX_VALUE as u64 {
+            return Err(corrupt(format!("{len} bytes, more than any value has")));
+        }
+        let bytes = fs::read(&path).map_err(|e| corrupt(e.to_string()))?;
+        if BlobId::from(Sha256::digest(&bytes)) != *id {
+            return Err(corrupt("the bytes are not those the name says".into()));
+        }
+        Ok(bytes)
+    }
+
+    /// Bytes of the values in the folder.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn path(&self, id: &BlobId) -> PathBuf {
+        self.dir.join(hex(id))
+    }
+}
+
+fn id_of(path: &Path) -> Option<BlobId> {
+    let name = path.file_name()?.to_str()?;
+    let mut id = BlobId::default();
+    if name.len() != id.len() * 2 || !name.is_ascii() {
+        return None;
+    }
+    for (byte, at) in id.iter_mut().zip((0..).step_by(2)) {
+        *byte = u8::from_str_radix(name.get(at..at + 2)?, 16).ok()?;
+    }
+    Some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_verified_by_its_name_and_swept_when_nobody_refers_to_it() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("blobs.d");
+        let blobs = Blobs::open(dir.clone(), |_| true).unwrap();
+        let (kept, left) = (
+            blobs.write(&[1; 20_000]).unwrap(),
+            blobs.write(&[2; 30_000]).unwrap(),
+        );
+        assert_eq!(blobs.read(&kept).unwrap(), [1; 20_000]);
+        assert_eq!(blobs.bytes(), 50_000);
+        fs::write(dir.join("half.tmp"), b"interrupted").unwrap();
+
+        let blobs = Blobs::open(dir.clone(), |id| *id == kept).unwrap();
+        assert_eq!(files::entries(&dir), [dir.join(hex(&kept))]);
+        assert_eq!(blobs.bytes(), 20_000);
+        assert!(matches!(blobs.read(&left), Err(StoreError::Corrupt(_))));
+    }
+
+    #[test]
+    fn a_flipped_bit_is_seen_and_mended_by_the_next_write() {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(home.path().join("blobs.d"), |_| true).unwrap();
+        let value = vec![7; 17_000];
+        let id = blobs.write(&value).unwrap();
+        let path = blobs.path(&id);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[16_999] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        assert!(matches!(blobs.read(&id), Err(StoreError::Corrupt(_))));
+        blobs.write(&value).unwrap();
+        assert_eq!(blobs.read(&id).unwrap(), value);
+    }
+}

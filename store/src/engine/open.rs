@@ -1,0 +1,145 @@
+//! The way from a folder to a store: lock, open, look for lost writes, recover, migrate.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use super::recover::{self, Damage};
+use super::tables::Engine;
+use super::writer::Writer;
+use super::{Opened, Options, SledStore};
+use crate::files::{self, io_at};
+use crate::migrate::migrate;
+use crate::witness::{self, Witness};
+use crate::{Scan, StoreError, Tree, crash};
+
+pub(super) const LIVE: &str = "live";
+pub(super) const SNAPSHOTS: &str = "snapshots";
+const WITNESS: &str = "witness";
+
+/// Opens on a thread of its own, so that the caller may be inside a runtime.
+pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
+    let opening = thread::Builder::new()
+        .name("store-open".into())
+        .spawn(move || open_here(&options));
+    let opening = opening.map_err(|e| StoreError::Io(format!("no thread for the store: {e}")))?;
+    opening.join().unwrap_or_else(|panic| {
+        Err(StoreError::Corrupt(format!(
+            "opening panicked: {}",
+            crash::text(&*panic)
+        )))
+    })
+}
+
+fn open_here(options: &Options) -> Result<Opened, StoreError> {
+    let folder = &options.path;
+    files::create_dir(folder)?;
+    let lock = lock(folder)?;
+    files::sweep_temporary(&folder.join(SNAPSHOTS));
+    recover::finish_interrupted(folder)?;
+    let (engine, quarantined) = match open_whole(folder, options.cache_bytes) {
+        Ok(engine) => (engine, None),
+        Err(Damage::Refused(error)) => return Err(error),
+        Err(damage) => {
+            let told = recover::quarantine(folder, damage, options.cache_bytes)?;
+            (
+                Engine::open(&folder.join(LIVE), options.cache_bytes)?,
+                Some(told),
+            )
+        }
+    };
+    let engine = Arc::new(engine);
+    let mut witness = Witness::open(folder.join(LIVE).join(WITNESS))?;
+    witness.note(engine.group()?)?;
+    let writer = Writer::start(Arc::clone(&engine), witness, options.durability)?;
+    let store = SledStore {
+        writer,
+        engine,
+        folder: folder.clone(),
+        quarantined: quarantined.clone(),
+        _lock: lock,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|e| StoreError::Io(format!("no runtime for migrations: {e}")))?;
+    let migrated = runtime.block_on(migrate(&store, &options.migrations))?;
+    Ok(Opened {
+        store: Arc::new(store),
+        quarantined,
+        migrated,
+    })
+}
+
+fn lock(folder: &Path) -> Result<File, StoreError> {
+    let path = folder.join("lock");
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(|e| io_at(&path, &e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(folder.display().to_string())),
+        Err(TryLockError::Error(error)) => Err(io_at(&path, &error)),
+    }
+}
+
+/// Opens the engine and makes sure that it holds what was acknowledged.
+fn open_whole(folder: &Path, cache_bytes: u64) -> Result<Engine, Damage> {
+    let live = folder.join(LIVE);
+    let engine = match Engine::open(&live, cache_bytes) {
+        Err(StoreError::Corrupt(why)) if recover::drop_engine_snapshots(&live) => {
+            tracing::warn!(
+                why,
+                "opening from the engine's whole log, without its own snapshot"
+            );
+            Engine::open(&live, cache_bytes)
+        }
+        opened => opened,
+    };
+    let engine = engine.map_err(|error| match error {
+        StoreError::Corrupt(why) => Damage::Unreadable(why),
+        other => Damage::Refused(other),
+    })?;
+    let acknowledged = witness::read(&live.join(WITNESS)).unwrap_or(0);
+    match look(&engine) {
+        Ok(group) if group >= acknowledged => Ok(engine),
+        Ok(group) => {
+            let lost = acknowledged - group;
+            let why = format!(
+                "the engine dropped the last {lost} of {acknowledged} acknowledged groups of writes"
+            );
+            Err(Damage::Lossy {
+                engine: Box::new(engine),
+                why,
+            })
+        }
+        Err(StoreError::Corrupt(why)) => Err(Damage::Lossy {
+            engine: Box::new(engine),
+            why,
+        }),
+        Err(other) => Err(Damage::Refused(other)),
+    }
+}
+
+/// Reads what no start can do without: the last group's number and the store's own facts.
+fn look(engine: &Engine) -> Result<u64, StoreError> {
+    let mut from = None;
+    loop {
+        let limit = crate::MAX_PAGE;
+        let page = engine.scan(
+            Tree::Meta,
+            &Scan {
+                from,
+                limit,
+                ..Scan::default()
+            },
+            limit,
+        )?;
+        if page.next.is_none() {
+            return engine.group();
+        }
+        from = page.next;
+    }
+}

@@ -1,0 +1,245 @@
+//! Reading the engine, and making it durable.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::handles::{Handles, fault};
+use crate::blobs::Blobs;
+use crate::crash::contained;
+use crate::envelope::{self, BlobId, Body};
+use crate::files::{self, hex, io_at};
+use crate::range::{Paging, key_range};
+use crate::{Order, Page, Rec, Report, Scan, StoreError, Tree};
+
+/// The number of the last group of commits, in the tree of marks.
+const GROUP: &[u8] = b"group";
+/// A report names at most this many corrupt records.
+const MAX_NAMED: usize = 100;
+
+/// sled, the large values beside it, and the file that `sync` syncs.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    /// Gone only while the engine is being dropped.
+    handles: Option<Handles>,
+    pub(super) blobs: Blobs,
+    db_file: File,
+    dir: PathBuf,
+}
+
+impl Engine {
+    /// Opens sled and the large values in this folder, and makes what that created durable.
+    pub(super) fn open(dir: &Path, cache_bytes: u64) -> Result<Self, StoreError> {
+        let handles = Handles::open(dir, cache_bytes)?;
+        let refs = handles.refs.clone();
+        // In doubt a file is kept.
+        let is_referenced = move |id: &BlobId| {
+            contained("refs", || Ok(refs.scan_prefix(id).next().is_some())).unwrap_or(true)
+        };
+        let blobs = Blobs::open(dir.join("blobs.d"), is_referenced)?;
+        let db = dir.join("db");
+        let db_file = File::options()
+            .read(true)
+            .write(true)
+            .open(&db)
+            .map_err(|e| io_at(&db, &e))?;
+        for path in files::entries(dir)
+            .into_iter()
+            .filter(|path| path.is_file())
+        {
+            File::open(&path)
+                .and_then(|file| file.sync_all())
+                .map_err(|e| io_at(&path, &e))?;
+        }
+        files::sync_dir(dir)?;
+        let engine = Self {
+            handles: Some(handles),
+            blobs,
+            db_file,
+            dir: dir.to_owned(),
+        };
+        engine.sync_engine()?;
+        Ok(engine)
+    }
+
+    pub(super) fn handles(&self) -> Result<&Handles, StoreError> {
+        self.handles
+            .as_ref()
+            .ok_or_else(|| StoreError::Io("the store is closed".into()))
+    }
+
+    pub(super) fn table(&self, tree: Tree) -> Result<&sled::Tree, StoreError> {
+        let table = self.handles()?.trees.iter().find(|(name, _)| *name == tree);
+        table
+            .map(|(_, table)| table)
+            .ok_or_else(|| StoreError::Io(format!("no tree {}", tree.name())))
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(super) fn fault(&self, error: sled::Error) -> StoreError {
+        fault(&self.dir, error)
+    }
+
+    pub(super) fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
+        let raw = contained("get", || {
+            self.table(tree)?.get(key).map_err(|e| self.fault(e))
+        })?;
+        raw.map(|raw| self.load(tree, key, &raw)).transpose()
+    }
+
+    pub(super) fn scan(&self, tree: Tree, scan: &Scan, limit: usize) -> Result<Page, StoreError> {
+        let Some(range) = key_range(scan) else {
+            return Ok(Page::default());
+        };
+        contained("scan", || {
+            let mut keys = self.table(tree)?.range(range);
+            let mut page = Paging::new(limit);
+            loop {
+                let item = match scan.order {
+                    Order::Ascending => keys.next(),
+                    Order::Descending => keys.next_back(),
+                };
+                let Some(item) = item else {
+                    return Ok(page.done());
+                };
+                let (key, raw) = item.map_err(|e| self.fault(e))?;
+                if !page.has_room(&key) {
+                    return Ok(page.done());
+                }
+                let rec = self.load(tree, &key, &raw)?;
+                page.push(key.to_vec(), rec);
+            }
+        })
+    }
+
+    /// Visits every record, tree by tree, in the order of the keys.
+    pub(super) fn for_each(
+        &self,
+        mut visit: impl FnMut(Tree, &[u8], Rec) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        contained("read all", || {
+            for (tree, table) in &self.handles()?.trees {
+                for item in table.iter() {
+                    let (key, raw) = item.map_err(|e| self.fault(e))?;
+                    visit(*tree, &key, self.load(*tree, &key, &raw)?)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn verify(&self) -> Result<Report, StoreError> {
+        let mut report = Report::default();
+        for (tree, table) in &self.handles()?.trees {
+            let found = contained("verify", || {
+                for item in table.iter() {
+                    let (key, raw) = item.map_err(|e| self.fault(e))?;
+                    report.records += 1;
+                    match self.load(*tree, &key, &raw) {
+                        Ok(rec) => report.bytes += rec.bytes.len() as u64,
+                        Err(why) => {
+                            name(&mut report, format!("{}/{}: {why}", tree.name(), hex(&key)))
+                        }
+                    }
+                }
+                Ok(())
+            });
+            // Past an unreadable page the rest of its tree cannot be told apart from lost: say so and go on.
+            if let Err(why) = found {
+                name(&mut report, format!("{}/: {why}", tree.name()));
+            }
+        }
+        Ok(report)
+    }
+
+    fn load(&self, tree: Tree, key: &[u8], raw: &[u8]) -> Result<Rec, StoreError> {
+        let sealed = envelope::unseal(tree, key, raw)?;
+        let bytes = match sealed.body {
+            Body::Inline(bytes) => bytes,
+            Body::Blob(id) => self.blobs.read(&id)?,
+        };
+        Ok(Rec {
+            schema: sealed.schema,
+            bytes,
+        })
+    }
+
+    /// The number of the last group the engine holds.
+    pub(super) fn group(&self) -> Result<u64, StoreError> {
+        let raw = contained("group", || {
+            self.handles()?.marks.get(GROUP).map_err(|e| self.fault(e))
+        })?;
+        let Some(raw) = raw else { return Ok(0) };
+        let bytes = raw
+            .as_ref()
+            .try_into()
+            .map_err(|_| StoreError::Corrupt("the group's number".into()))?;
+        Ok(u64::from_be_bytes(bytes))
+    }
+
+    /// Marks the group's end. The engine keeps the order of its log, so whoever finds the mark has the whole group.
+    pub(super) fn mark(&self, group: u64) -> Result<(), StoreError> {
+        let value = group.to_be_bytes();
+        contained("mark", || {
+            self.handles()?
+                .marks
+                .insert(GROUP, &value)
+                .map_err(|e| self.fault(e))
+        })?;
+        Ok(())
+    }
+
+    /// Hands everything written to the operating system: it now survives the end of the process.
+    pub(super) fn flush(&self) -> Result<(), StoreError> {
+        contained("flush", || {
+            self.handles()?.db.flush().map_err(|e| self.fault(e))
+        })?;
+        Ok(())
+    }
+
+    /// Makes what was flushed survive a power cut. sled's own flush does not: it never syncs the file's length.
+    pub(super) fn sync_data(&self) -> Result<(), StoreError> {
+        self.db_file
+            .sync_data()
+            .map_err(|e| io_at(&self.dir.join("db"), &e))
+    }
+
+    pub(super) fn sync_engine(&self) -> Result<(), StoreError> {
+        self.flush()?;
+        self.sync_data()
+    }
+
+    pub(super) fn bytes_on_disk(&self) -> u64 {
+        self.db_file.metadata().map_or(0, |meta| meta.len()) + self.blobs.bytes()
+    }
+
+    /// Files sled spilled on its own.
+    pub(super) fn spilled(&self) -> u64 {
+        fs::read_dir(self.dir.join("blobs")).map_or(0, |entries| entries.count() as u64)
+    }
+}
+
+fn name(report: &mut Report, corrupt: String) {
+    if report.corrupt.len() < MAX_NAMED {
+        report.corrupt.push(corrupt);
+    }
+}
+
+#[cfg(test)]
+impl Engine {
+    /// From now on every sync fails: a pipe cannot be synced (`EINVAL`).
+    pub(super) fn break_sync(&mut self) {
+        let (_, pipe) = std::io::pipe().unwrap();
+        self.db_file = File::from(std::os::fd::OwnedFd::from(pipe));
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(handles) = self.handles.take() {
+            handles.release();
+        }
+    }
+}

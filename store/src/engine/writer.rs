@@ -1,0 +1,368 @@
+//! The one thread that writes: it drains what waits, applies each batch in its own transaction, syncs once, and only
+//! then answers all of them (group commit).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use super::Durability;
+use super::apply::{Prepared, Refused};
+use super::tables::Engine;
+use crate::witness::Witness;
+use crate::{Batch, StoreError, StoreStats, crash};
+
+/// Most requests that wait; more are refused with `Busy`.
+const QUEUE: usize = 1_024;
+/// Most bytes that wait or are being written.
+const QUEUE_BYTES: usize = 64 << 20;
+/// Most requests that share one sync.
+const GROUP: usize = 512;
+
+type Answer = oneshot::Sender<Result<(), StoreError>>;
+
+struct Request {
+    batch: Batch,
+    bytes: usize,
+    answer: Answer,
+}
+
+/// What the writing thread shares with the store.
+#[derive(Debug, Default)]
+struct Shared {
+    waiting: AtomicUsize,
+    bytes: AtomicUsize,
+    commits: AtomicU64,
+    groups: AtomicU64,
+    last_sync_us: AtomicU64,
+    /// Why nothing more is acknowledged. Set once, never cleared.
+    poisoned: OnceLock<String>,
+    /// Held while a group is written, and by whoever needs the engine to stand still.
+    gate: Mutex<()>,
+}
+
+impl Shared {
+    fn poison(&self, why: &str) -> StoreError {
+        if self.poisoned.set(why.to_owned()).is_ok() {
+            tracing::error!(
+                why,
+                "the store only reads from now on; restart once the disk is well"
+            );
+        }
+        self.poison_error()
+            .unwrap_or_else(|| StoreError::Poisoned(why.to_owned()))
+    }
+
+    fn poison_error(&self) -> Option<StoreError> {
+        self.poisoned
+            .get()
+            .map(|why| StoreError::Poisoned(why.clone()))
+    }
+
+    fn gate(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The way to the writing thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    queue: RwLock<Option<SyncSender<Request>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    pub(super) fn start(
+        engine: Arc<Engine>,
+        witness: Witness,
+        durability: Durability,
+    ) -> Result<Self, StoreError> {
+        let group = engine.group()?;
+        let shared = Arc::new(Shared::default());
+        let (queue, requests) = sync_channel(QUEUE);
+        let scribe = Scribe {
+            engine,
+            witness,
+            durability,
+            group,
+            shared: Arc::clone(&shared),
+        };
+        let thread = thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || scribe.run(&requests))
+            .map_err(|e| StoreError::Io(format!("no thread for the store: {e}")))?;
+        Ok(Self {
+            shared,
+            queue: RwLock::new(Some(queue)),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Queues a batch at once; the future resolves when it is durable.
+    pub(super) fn submit(
+        &self,
+        batch: Batch,
+        bytes: usize,
+    ) -> Result<impl Future<Output = Result<(), StoreError>> + Send + use<>, StoreError> {
+        if let Some(poisoned) = self.shared.poison_error() {
+            return Err(poisoned);
+        }
+        let (answer, answered) = oneshot::channel();
+        self.enqueue(Request {
+            batch,
+            bytes,
+            answer,
+        })?;
+        let shared = Arc::clone(&self.shared);
+        Ok(async move {
+            // A dropped answer means that the thread is gone.
+            answered
+                .await
+                .unwrap_or_else(|_| Err(shared.poison("the writing thread has ended")))
+        })
+    }
+
+    fn enqueue(&self, request: Request) -> Result<(), StoreError> {
+        let bytes = request.bytes;
+        if self.shared.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > QUEUE_BYTES {
+            self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(StoreError::Busy);
+        }
+        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
+        let queue = self.queue.read().unwrap_or_else(PoisonError::into_inner);
+        let sent = match queue.as_ref().map(|queue| queue.try_send(request)) {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(TrySendError::Full(_))) => StoreError::Busy,
+            Some(Err(TrySendError::Disconnected(_))) => {
+                self.shared.poison("the writing thread has ended")
+            }
+            None => StoreError::Io("the store is closed".into()),
+        };
+        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        Err(sent)
+    }
+
+    /// Keeps the engine still until the guard is dropped.
+    pub(super) fn pause(&self) -> MutexGuard<'_, ()> {
+        self.shared.gate()
+    }
+
+    /// Writes what was accepted, then ends the thread.
+    pub(super) fn close(&self) {
+        drop(
+            self.queue
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(Err(panic)) = thread.map(JoinHandle::join) {
+            tracing::error!(why = crash::text(&*panic), "the writing thread panicked");
+        }
+    }
+
+    pub(super) fn stats(&self) -> StoreStats {
+        StoreStats {
+            queue_depth: self.shared.waiting.load(Ordering::Relaxed),
+            commits: self.shared.commits.load(Ordering::Relaxed),
+            groups: self.shared.groups.load(Ordering::Relaxed),
+            last_sync_us: self.shared.last_sync_us.load(Ordering::Relaxed),
+            poisoned: self.shared.poisoned.get().cloned(),
+            ..StoreStats::default()
+        }
+    }
+}
+
+/// The state of the writing thread.
+struct Scribe {
+    engine: Arc<Engine>,
+    witness: Witness,
+    durability: Durability,
+    group: u64,
+    shared: Arc<Shared>,
+}
+
+impl Scribe {
+    fn run(mut self, requests: &Receiver<Request>) {
+        while let Ok(first) = requests.recv() {
+            let group: Vec<Request> = std::iter::once(first)
+                .chain(requests.try_iter().take(GROUP - 1))
+                .collect();
+            self.shared
+                .waiting
+                .fetch_sub(group.len(), Ordering::Relaxed);
+            let bytes = group.iter().map(|request| request.bytes).sum();
+            // A panic drops the group's answers, which tells its callers.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.write(group))) {
+                self.shared.poison(&format!(
+                    "the writing thread panicked: {}",
+                    crash::text(&*panic)
+                ));
+            }
+            self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn write(&mut self, group: Vec<Request>) {
+        let shared = Arc::clone(&self.shared);
+        let _gate = shared.gate();
+        let started = Instant::now();
+        let prepared = self.prepare(group);
+        let written = self.apply(prepared);
+        if written.is_empty() {
+            return;
+        }
+        let outcome = self.finish();
+        let us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        shared.last_sync_us.store(us, Ordering::Relaxed);
+        if outcome.is_ok() {
+            shared
+                .commits
+                .fetch_add(written.len() as u64, Ordering::Relaxed);
+            shared.groups.fetch_add(1, Ordering::Relaxed);
+        }
+        for answer in written {
+            // A caller that no longer waits is no error.
+            let _ = answer.send(outcome.clone());
+        }
+    }
+
+    /// Large values reach the disk, names and all, before any record points to them.
+    fn prepare(&self, group: Vec<Request>) -> Vec<(Prepared, Answer)> {
+        let mut prepared = Vec::with_capacity(group.len());
+        for Request { batch, answer, .. } in group {
+            match self
+                .shared
+                .poison_error()
+                .map_or_else(|| self.engine.prepare(batch), Err)
+            {
+                Ok(batch) => prepared.push((batch, answer)),
+                Err(error) => drop(answer.send(Err(error))),
+            }
+        }
+        if prepared.iter().any(|(batch, _)| batch.wrote_blobs)
+            && let Err(error) = self.engine.blobs.sync()
+        {
+            self.shared.poison(&error.to_string());
+        }
+        prepared
+    }
+
+    /// Answers whom it refuses; returns the answers that wait for the sync.
+    fn apply(&self, prepared: Vec<(Prepared, Answer)>) -> Vec<Answer> {
+        let mut written = Vec::with_capacity(prepared.len());
+        for (batch, answer) in prepared {
+            let refused = match self.shared.poison_error() {
+                Some(poisoned) => poisoned,
+                None => match self.engine.apply(&batch) {
+                    Ok(()) => {
+                        written.push(answer);
+                        continue;
+                    }
+                    Err(Refused::Request(error)) => error,
+                    Err(Refused::Engine(error)) => self.shared.poison(&error.to_string()),
+                },
+            };
+            let _ = answer.send(Err(refused));
+        }
+        written
+    }
+
+    /// Makes the group durable. A failed sync is never tried again: the kernel reports it once and may have dropped
+    /// the pages, so a second success would prove nothing.
+    fn finish(&mut self) -> Result<(), StoreError> {
+        if let Some(poisoned) = self.shared.poison_error() {
+            return Err(poisoned);
+        }
+        let group = self.group + 1;
+        let synced = self
+            .engine
+            .mark(group)
+            .and_then(|()| self.engine.flush())
+            .and_then(|()| match self.durability {
+                Durability::PowerCut => self.engine.sync_data(),
+                Durability::ProcessEnd => Ok(()),
+            });
+        synced.map_err(|error| self.shared.poison(&error.to_string()))?;
+        self.group = group;
+        if let Err(error) = self.witness.note(group) {
+            // It only falls behind, which accuses nobody.
+            tracing::warn!(%error, "could not note the group in the witness");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Rec, Tree};
+
+    fn put(key: &str) -> Batch {
+        Batch::put(
+            Tree::Keys,
+            key,
+            Rec {
+                schema: 1,
+                bytes: b"v".to_vec(),
+            },
+        )
+    }
+
+    #[tokio::test]
+    async fn after_a_failed_sync_nothing_is_acknowledged_and_reads_go_on() {
+        let home = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open(home.path(), 8 << 20).unwrap();
+        let before = engine.prepare(put("before")).unwrap();
+        engine.apply(&before).unwrap();
+        engine.break_sync();
+        let engine = Arc::new(engine);
+        let witness = Witness::open(home.path().join("witness")).unwrap();
+        let writer = Writer::start(Arc::clone(&engine), witness, Durability::PowerCut).unwrap();
+
+        // Both wait for the same group or the second finds the poison: neither is acknowledged.
+        let (first, second) = (
+            writer.submit(put("a"), 2).unwrap(),
+            writer.submit(put("b"), 2),
+        );
+        let Err(StoreError::Poisoned(why)) = first.await else {
+            panic!("acknowledged")
+        };
+        assert!(why.contains("db: "), "{why}");
+        let second = match second {
+            Ok(answer) => answer.await,
+            Err(refused) => Err(refused),
+        };
+        assert_eq!(second, Err(StoreError::Poisoned(why.clone())));
+        assert_eq!(
+            writer.submit(put("c"), 2).err(),
+            Some(StoreError::Poisoned(why.clone()))
+        );
+        let stats = writer.stats();
+        assert_eq!(
+            (stats.poisoned, stats.commits, stats.groups),
+            (Some(why), 0, 0)
+        );
+        assert!(engine.get(Tree::Keys, b"before").unwrap().is_some());
+        assert_eq!(crate::witness::read(&home.path().join("witness")), None);
+        writer.close();
+    }
+}

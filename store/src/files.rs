@@ -1,0 +1,131 @@
+//! Files that are there after a power cut, or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use crate::StoreError;
+
+/// An I/O error with the path it happened at and, where one is known, what to do about it.
+pub(crate) fn io_at(path: &Path, error: &io::Error) -> StoreError {
+    let mend = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            ": give this user write access to it, or set another data folder"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => ": remount it writable, or set another data folder",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": free some space there",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            ": a file is in the way of a folder"
+        }
+        _ => "",
+    };
+    StoreError::Io(format!("{}: {error}{mend}", path.display()))
+}
+
+/// Makes a folder's entries (creations, renames) durable.
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|e| io_at(dir, &e))
+}
+
+/// Creates a folder and makes its own entry durable.
+pub(crate) fn create_dir(dir: &Path) -> Result<(), StoreError> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(dir).map_err(|e| io_at(dir, &e))?;
+    dir.parent()
+        .filter(|parent| parent.is_dir())
+        .map_or(Ok(()), sync_dir)
+}
+
+/// Renames and makes both folders' entries durable.
+pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    fs::rename(from, to).map_err(|e| io_at(from, &e))?;
+    to.parent().map_or(Ok(()), sync_dir)
+}
+
+/// Writes a whole file or none: to a temporary name, synced, then renamed. The folder's own sync is the caller's, so
+/// that several files may share it.
+pub(crate) fn write_atomic<T>(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let temporary = temporary_name(path);
+    let written = write_synced(&temporary, fill);
+    let renamed = written.and_then(|value| {
+        fs::rename(&temporary, path).map_err(|e| io_at(path, &e))?;
+        Ok(value)
+    });
+    if renamed.is_err() {
+        // The error already told is the one that matters; what is left behind is swept at the next open.
+        let _ = fs::remove_file(&temporary);
+    }
+    renamed
+}
+
+fn write_synced<T>(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let file = File::create(path).map_err(|e| io_at(path, &e))?;
+    let mut out = BufWriter::with_capacity(64 << 10, file);
+    let value = fill(&mut out)?;
+    let file = out.into_inner().map_err(|e| io_at(path, e.error()))?;
+    file.sync_all().map_err(|e| io_at(path, &e))?;
+    Ok(value)
+}
+
+const TEMPORARY: &str = "tmp";
+
+fn temporary_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(TEMPORARY);
+    name.into()
+}
+
+/// Removes what an interrupted `write_atomic` left in a folder.
+pub(crate) fn sweep_temporary(dir: &Path) {
+    for path in entries(dir) {
+        if path.extension().is_some_and(|ext| ext == TEMPORARY)
+            && let Err(error) = fs::remove_file(&path)
+        {
+            tracing::warn!(path = %path.display(), %error, "could not remove a leftover file");
+        }
+    }
+}
+
+/// The paths in a folder; none where it cannot be read.
+pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+}
+
+/// Now, in UTC, for a file's name: it sorts as text, to the millisecond.
+pub(crate) fn utc_stamp() -> String {
+    let format =
+        format_description!("[year][month][day]T[hour][minute][second].[subsecond digits:3]Z");
+    OffsetDateTime::now_utc()
+        .format(format)
+        .unwrap_or_else(|_| "unknown-time".into())
+}

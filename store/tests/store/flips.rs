@@ -1,0 +1,183 @@
+//! Fifty flipped bits in every kind of file: never a wrong value, never a panic out of the process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use muster_store::{Batch, Options, Rec, SledStore, Store, StoreError, Tree};
+
+use crate::support::{Random, rec};
+
+/// Each key's present value, and every value it ever had.
+#[derive(Default)]
+struct Truth {
+    now: BTreeMap<Vec<u8>, Rec>,
+    ever: BTreeSet<(Vec<u8>, Vec<u8>)>,
+}
+
+async fn put(store: &SledStore, truth: &mut Truth, key: usize, value: Vec<u8>) {
+    let key = (key as u32).to_be_bytes().to_vec();
+    truth.ever.insert((key.clone(), value.clone()));
+    truth.now.insert(key.clone(), rec(value.clone()));
+    store
+        .commit(Batch::put(Tree::Keys, key, rec(value)))
+        .await
+        .unwrap();
+}
+
+/// A store with a past: overwrites, large values, two starts, a snapshot in the middle.
+async fn lived_in(path: &Path) -> Truth {
+    let mut truth = Truth::default();
+    let mut random = Random::new(1);
+    for start in 0..3 {
+        let store = SledStore::open(Options::new(path)).unwrap().store;
+        for n in 0..120 {
+            let len = if n % 40 == 39 {
+                17_000 + n
+            } else {
+                20 + random.below(200)
+            };
+            let value = format!("{start}/{n}/").bytes().cycle().take(len).collect();
+            let key = random.below(80);
+            put(&store, &mut truth, key, value).await;
+        }
+        if start == 1 {
+            store.save_snapshot(3).unwrap();
+        }
+    }
+    truth
+}
+
+fn files_of_every_kind(path: &Path) -> Vec<Vec<PathBuf>> {
+    let in_dir = |dir: &str| -> Vec<PathBuf> {
+        let mut files: Vec<_> = fs::read_dir(path.join(dir))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        files.retain(|file| file.is_file());
+        files.sort();
+        files
+    };
+    let live = |name: &str| -> Vec<PathBuf> {
+        in_dir("live")
+            .into_iter()
+            .filter(|file| {
+                file.file_name()
+                    .unwrap()
+                    .to_string_lossy()
+                    .starts_with(name)
+            })
+            .collect()
+    };
+    // The engine's log is the likeliest victim: it gets every second flip.
+    let db = || live("db");
+    vec![
+        db(),
+        live("conf"),
+        db(),
+        in_dir("snapshots"),
+        db(),
+        in_dir("live/blobs.d"),
+        db(),
+        live("witness"),
+        db(),
+        live("snap."),
+    ]
+}
+
+/// Flips one bit of what was written; most of the engine's file is padding.
+fn flip(file: &Path, random: &mut Random) {
+    let mut bytes = fs::read(file).unwrap();
+    let written: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
+    let at = written[random.below(written.len())];
+    bytes[at] ^= 1 << random.below(8);
+    fs::write(file, bytes).unwrap();
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    whole: usize,
+    corrupt: usize,
+    quarantined: usize,
+}
+
+fn judge(copy: &Path, truth: &Truth, what: &str, tally: &mut Tally) {
+    let opened =
+        SledStore::open(Options::new(copy)).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let mut refused = 0;
+    for (key, now) in &truth.now {
+        match (opened.store.get(Tree::Keys, key), &opened.quarantined) {
+            (Ok(Some(found)), None) => assert_eq!(found, *now, "{what}: a wrong value"),
+            (Ok(None), None) => panic!("{what}: a value is gone and nobody said so"),
+            (Ok(Some(found)), Some(_)) => {
+                assert!(
+                    truth.ever.contains(&(key.clone(), found.bytes)),
+                    "{what}: a value that never was"
+                );
+            }
+            (Ok(None), Some(_)) => {}
+            (Err(StoreError::Corrupt(_)), _) => refused += 1,
+            (Err(other), _) => panic!("{what}: {other}"),
+        }
+    }
+    let report = opened.store.verify().unwrap();
+    assert_eq!(
+        report.corrupt.is_empty(),
+        refused == 0,
+        "{what}: verify and get disagree: {report:?}"
+    );
+    match (&opened.quarantined, refused) {
+        (Some(_), _) => tally.quarantined += 1,
+        (None, 0) => tally.whole += 1,
+        (None, _) => tally.corrupt += 1,
+    }
+}
+
+#[tokio::test]
+async fn fifty_flipped_bits() {
+    let home = tempfile::tempdir().unwrap();
+    let original = home.path().join("original");
+    let truth = lived_in(&original).await;
+    let kinds = files_of_every_kind(&original);
+    assert!(kinds.iter().all(|kind| !kind.is_empty()), "{kinds:?}");
+    let (mut tally, mut quiet_db) = (Tally::default(), 0);
+    for round in 0..50_usize {
+        let mut random = Random::new(round as u64 + 100);
+        let kind = &kinds[round % kinds.len()];
+        let file = &kind[random.below(kind.len())];
+        let copy = home.path().join("copy");
+        copy_dir(&original, &copy);
+        flip(
+            &copy.join(file.strip_prefix(&original).unwrap()),
+            &mut random,
+        );
+        let whole = tally.whole;
+        judge(
+            &copy,
+            &truth,
+            &format!("round {round}, {}", file.display()),
+            &mut tally,
+        );
+        quiet_db += usize::from(file.ends_with("db") && tally.whole > whole);
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    println!("{tally:?}, of the 25 in the engine's log {quiet_db} had no effect");
+    // The test must be able to see damage at all.
+    assert!(
+        tally.corrupt >= 3 && tally.quarantined >= 3 && tally.whole >= 3,
+        "{tally:?}"
+    );
+}
