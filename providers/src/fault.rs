@@ -55,3 +55,22 @@ pub struct Fault {
     /// For people; never holds a secret or the prompt; at most 500 characters of the provider's own words.
     pub message: String,
 }
+
+/// How much of a provider's own words a fault carries, in characters.
+pub const MAX_FAULT_WORDS: usize = 500;
+
+impl Fault {
+    /// A fault with no more to say than its class, its phase and its words.
+    pub fn new(class: FaultClass, phase: Phase, message: impl Into<String>) -> Self {
+        Self { class, phase, status: None, retry_after: None, client: None, param: None, message: message.into() }
+    }
+
+    pub fn transient(phase: Phase, message: impl Into<String>) -> Self {
+        Self::new(FaultClass::Transient, phase, message)
+    }
+
+    pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {
+        self.retry_after = wait.into();
+        self
+    }
+}

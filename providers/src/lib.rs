@@ -3,12 +3,31 @@
 //! Knows no actor and no server: the chain and the breakers stand above.
 
 mod adapter;
+mod catalogue;
 mod chat;
+mod embedded;
 mod fault;
+mod openai;
+mod registry;
+mod retry_after;
+mod secret;
+mod sse;
 
 pub use adapter::Adapter;
-pub use chat::{
-    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, FinishReason, Message, ResponseFormat,
-    Role, Sampling, Timeouts, Usage,
+pub use catalogue::{
+    Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, Family, ModelEntry, Price, ProviderEntry, cost_nanos,
+    cost_usd,
 };
-pub use fault::{ClientFault, Fault, FaultClass, Phase};
+pub use chat::{
+    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, FinishReason, Message, ResponseFormat, Role, Sampling,
+    Timeouts, Usage,
+};
+pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
+pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
+pub use openai::{ConfigError, OpenAiAdapter, OpenAiConfig};
+pub use registry::{
+    Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,
+};
+pub use retry_after::{MAX_RETRY_AFTER, parse_retry_after, parse_retry_after_ms};
+pub use secret::Secret;
+pub use sse::{EventTooLarge, MAX_EVENT_BYTES, SseEvent, SseParser};

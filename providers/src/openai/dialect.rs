@@ -1,0 +1,133 @@
+//! Where servers that speak the same API differ.
+
+use reqwest::Url;
+
+use crate::Role;
+
+/// Which variant of the API a server speaks, told by its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// OpenAI itself, also on Azure.
+    OpenAi,
+    /// Refuses fields that it does not know, with 422.
+    Mistral,
+    /// Everyone else: the common denominator.
+    Common,
+}
+
+/// The field that bounds the answer's length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LimitField {
+    MaxTokens,
+    MaxCompletionTokens,
+}
+
+/// The field that takes the seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SeedField {
+    Seed,
+    RandomSeed,
+}
+
+impl Dialect {
+    pub(super) fn of(url: &Url) -> Self {
+        let host = url.host_str().unwrap_or_default();
+        let under = |domain: &str| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        if under("openai.com") || under("openai.azure.com") {
+            Self::OpenAi
+        } else if under("mistral.ai") {
+            Self::Mistral
+        } else {
+            Self::Common
+        }
+    }
+
+    /// Only OpenAI's own models know `developer`; chat templates elsewhere fail on it.
+    pub(super) fn role(self, role: Role) -> &'static str {
+        match role {
+            Role::Developer if self == Self::OpenAi => "developer",
+            Role::System | Role::Developer => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+
+    /// OpenAI's reasoning models (o1 and on, gpt-5 and on) refuse `max_tokens`; servers elsewhere often know nothing
+    /// else. Told by the model's name, as no list of models says it.
+    pub(super) fn limit_field(self, model: &str) -> LimitField {
+        if self == Self::OpenAi && is_openai_reasoning(model) {
+            LimitField::MaxCompletionTokens
+        } else {
+            LimitField::MaxTokens
+        }
+    }
+
+    pub(super) fn seed_field(self) -> SeedField {
+        match self {
+            Self::Mistral => SeedField::RandomSeed,
+            Self::OpenAi | Self::Common => SeedField::Seed,
+        }
+    }
+
+    /// `user` of the request and `name` of a message.
+    pub(super) fn takes_names(self) -> bool {
+        self != Self::Mistral
+    }
+
+    /// `stream_options.include_usage`; Mistral sends the usage unasked and does not document the field.
+    pub(super) fn asks_usage(self) -> bool {
+        self != Self::Mistral
+    }
+}
+
+/// Whether this is one of OpenAI's reasoning models, by the family at the beginning of its name: `o3-mini`, `gpt-5.6`,
+/// `gpt-6`; not `gpt-4o`.
+pub(crate) fn is_openai_reasoning(model: &str) -> bool {
+    let leading_number = |text: &str| -> Option<u32> {
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        text.get(..digits)?.parse().ok()
+    };
+    if let Some(rest) = model.strip_prefix("gpt-") {
+        // `gpt-4o` and `gpt-35-turbo` (Azure's name of 3.5) are not.
+        return leading_number(rest).is_some_and(|major| (5..30).contains(&major));
+    }
+    model.strip_prefix('o').and_then(leading_number).is_some_and(|major| major >= 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts() {
+        for (url, expected) in [
+            ("https://api.openai.com/v1", Dialect::OpenAi),
+            ("https://x.openai.azure.com/openai/v1", Dialect::OpenAi),
+            ("https://notopenai.com/v1", Dialect::Common),
+            ("https://api.mistral.ai/v1", Dialect::Mistral),
+            ("http://127.0.0.1:11434/v1", Dialect::Common),
+        ] {
+            assert_eq!(Dialect::of(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn reasoning_models_by_name() {
+        for model in ["o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.6-luna", "gpt-6"] {
+            assert!(is_openai_reasoning(model), "{model}");
+        }
+        for model in ["gpt-4o-mini", "gpt-4.1", "gpt-3.5-turbo", "gpt-35-turbo", "omni", "openai/o3", "gpt-oss-20b"] {
+            assert!(!is_openai_reasoning(model), "{model}");
+        }
+    }
+
+    #[test]
+    fn only_openai_itself_gets_its_own_fields() {
+        assert_eq!(Dialect::OpenAi.limit_field("gpt-5.6"), LimitField::MaxCompletionTokens);
+        assert_eq!(Dialect::OpenAi.limit_field("gpt-4o"), LimitField::MaxTokens);
+        assert_eq!(Dialect::Common.limit_field("gpt-5.6"), LimitField::MaxTokens);
+        assert_eq!(Dialect::OpenAi.role(Role::Developer), "developer");
+        assert_eq!(Dialect::Common.role(Role::Developer), "system");
+    }
+}

@@ -1,0 +1,154 @@
+//! What a provider's error means: the fault classes of the chain, read from status and body.
+
+use serde_json::Value;
+
+use crate::{ClientFault, FaultClass};
+
+/// An error as servers tell it, in whichever of the known shapes:
+/// OpenAI `{"error":{message,type,param,code}}`, older vLLM and Mistral the same at the top level with
+/// `"object":"error"`, Ollama `{"error":"…"}`, xAI `{"code":"…","error":"…"}`, FastAPI `{"detail":…}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ErrorBody {
+    pub(super) message: Option<String>,
+    pub(super) param: Option<String>,
+    /// A numeric `code` that is an HTTP status: OpenRouter, llama.cpp and vLLM send it inside a 200.
+    pub(super) status: Option<u16>,
+    /// `code` and `type`, in lower case.
+    labels: Vec<String>,
+}
+
+impl ErrorBody {
+    pub(super) fn from_json(body: &Value) -> Self {
+        let inner = match body.get("error") {
+            Some(error @ Value::Object(_)) => error,
+            _ => body,
+        };
+        let text = |value: Option<&Value>| match value {
+            Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
+            Some(value @ (Value::Object(_) | Value::Array(_))) => Some(value.to_string()),
+            _ => None,
+        };
+        let message = text(inner.get("message"))
+            .or_else(|| text(inner.get("error")))
+            .or_else(|| text(inner.get("detail")))
+            .or_else(|| text(body.get("message")));
+        let status = [inner.get("code"), inner.get("status")]
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_u64)
+            .filter_map(|n| u16::try_from(n).ok())
+            .find(|n| (400..600).contains(n));
+        let labels = [inner.get("code"), inner.get("type"), body.get("code")]
+            .into_iter()
+            .filter_map(|v| v?.as_str())
+            .map(str::to_ascii_lowercase)
+            .collect();
+        Self { message, param: text(inner.get("param")), status, labels }
+    }
+
+    /// An answer that is no JSON, such as a gateway's page.
+    pub(super) fn from_text(text: &str) -> Self {
+        let text = text.trim();
+        Self { message: (!text.is_empty()).then(|| text.to_owned()), ..Self::default() }
+    }
+
+    fn labelled(&self, any: &[&str]) -> bool {
+        self.labels.iter().any(|label| any.contains(&label.as_str()))
+    }
+
+    fn says(&self, any: &[&str]) -> bool {
+        let Some(message) = &self.message else {
+            return false;
+        };
+        let message = message.to_ascii_lowercase();
+        any.iter().any(|part| message.contains(part))
+    }
+
+    /// The prompt does not fit. By code where the server has one, else by the words of OpenAI, vLLM, llama.cpp,
+    /// Ollama, Mistral and xAI.
+    fn context_too_long(&self) -> bool {
+        if self.labelled(&["context_length_exceeded", "exceed_context_size_error"]) {
+            return true;
+        }
+        // A limit of tokens a minute speaks of tokens too.
+        !self.says(&["per minute", "rate limit"])
+            && self.says(&[
+                "maximum context length",
+                "longer than the maximum model length",
+                "too long to fit into the model",
+                "exceeds the available context size",
+                "exceeded max context length",
+                "exceeds the context length",
+                "exceeds maximum context length",
+                "maximum prompt length",
+                "exceeds the context window",
+                "context_length_exceeded",
+            ])
+    }
+
+    /// Money, not pace: waiting does not help. By code only, as some providers word a plain rate limit the same way.
+    fn billing(&self) -> bool {
+        self.labelled(&["insufficient_quota", "insufficient_balance", "insufficient_credits", "payment_required"])
+            || self.labels.iter().any(|label| label.contains("billing"))
+    }
+
+    fn bad_key(&self) -> bool {
+        self.labelled(&["invalid_api_key", "authentication_error", "permission_error", "permission_denied"])
+            || self.says(&["incorrect api key", "api key not valid", "invalid api key"])
+    }
+
+    fn unknown_model(&self) -> bool {
+        self.labelled(&["model_not_found"]) || self.says(&["model not exist", "is not a valid model id"])
+    }
+
+    fn throttled(&self) -> bool {
+        self.labels.iter().any(|label| label.starts_with("rate_limit") || label == "too_many_requests")
+    }
+
+    fn client_fault(&self) -> ClientFault {
+        if self.labelled(&["unsupported_value", "unsupported_parameter"]) {
+            ClientFault::UnsupportedValue
+        } else {
+            ClientFault::InvalidRequest
+        }
+    }
+}
+
+/// The class of an error by its status, or, where it came without one (inside a successful answer), by its labels.
+///
+/// A model that the provider does not know (404, or a 400 that says so) and a method or path that it does not know
+/// (405, 410) are `Hard`: the name and the address come from the operator's settings, no client can mend them, and
+/// they stay wrong until someone does. Where the name came from the client itself, through `*`, the chain can tell by
+/// the candidate (`Candidate::excuses`).
+pub(super) fn classify(status: Option<u16>, said: &ErrorBody) -> (FaultClass, Option<ClientFault>) {
+    let too_long = said.context_too_long();
+    let class = match status {
+        // llama.cpp and Ollama have sent 500 for it.
+        None | Some(400 | 413 | 422 | 500) if too_long => FaultClass::Client,
+        Some(401..=405 | 410) => FaultClass::Hard,
+        Some(429) if said.billing() => FaultClass::Hard,
+        Some(429) => FaultClass::Throttled,
+        Some(400 | 413 | 422) if said.billing() || said.bad_key() || said.unknown_model() => FaultClass::Hard,
+        Some(400 | 413 | 422) => FaultClass::Client,
+        Some(_) => FaultClass::Transient,
+        None => unnumbered(said),
+    };
+    let client = match class {
+        FaultClass::Client if too_long => Some(ClientFault::ContextLengthExceeded),
+        FaultClass::Client => Some(said.client_fault()),
+        FaultClass::Transient | FaultClass::Throttled | FaultClass::Hard => None,
+    };
+    (class, client)
+}
+
+fn unnumbered(said: &ErrorBody) -> FaultClass {
+    if said.billing() || said.bad_key() || said.unknown_model() {
+        FaultClass::Hard
+    } else if said.throttled() {
+        FaultClass::Throttled
+    } else if said.labelled(&["invalid_request_error", "badrequesterror", "unsupported_value"]) {
+        FaultClass::Client
+    } else {
+        FaultClass::Transient
+    }
+}

@@ -1,0 +1,58 @@
+//! Every model that can be named, and whether it can be had.
+
+use std::collections::HashSet;
+
+use super::{Registry, ResolveError};
+use crate::ModelEntry;
+
+/// A model for a list of models.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedModel {
+    pub id: String,
+    /// The provider that would be asked first, or the catalogue's where none is configured.
+    pub provider: String,
+    /// `None` for a model that only the configuration names.
+    pub entry: Option<ModelEntry>,
+    pub configured: bool,
+    /// The setting that is missing, where it is not configured.
+    pub setting: Option<String>,
+}
+
+impl Registry {
+    /// The catalogue in its order, then the names of the configuration that it does not have; each id once.
+    pub fn list(&self) -> Vec<ListedModel> {
+        let catalogue = self.catalogue.models().iter();
+        let mut listed: Vec<ListedModel> = catalogue
+            .map(|entry| ListedModel { entry: Some(entry.clone()), ..self.listed(&entry.id, &entry.provider) })
+            .collect();
+        let mut seen: HashSet<String> = listed.iter().map(|model| model.id.clone()).collect();
+        for provider in &self.providers {
+            for model in &provider.models {
+                let entry = self.entry_of(provider, model);
+                let under_its_id = entry.is_some_and(|e| e.upstream.as_deref() == Some(model));
+                if !under_its_id && seen.insert(model.clone()) {
+                    listed.push(ListedModel { entry: entry.cloned(), ..self.listed(model, &provider.id) });
+                }
+            }
+        }
+        listed
+    }
+
+    fn listed(&self, id: &str, otherwise: &str) -> ListedModel {
+        let served = self.named(id);
+        let setting = match &served {
+            Some(_) => None,
+            None => match self.explain(id) {
+                ResolveError::Unconfigured { setting, .. } => Some(setting),
+                ResolveError::NotFound { .. } => None,
+            },
+        };
+        ListedModel {
+            id: id.to_owned(),
+            configured: served.is_some(),
+            provider: served.map_or_else(|| otherwise.to_owned(), |candidate| candidate.provider_id),
+            entry: None,
+            setting,
+        }
+    }
+}

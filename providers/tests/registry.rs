@@ -1,0 +1,379 @@
+//! Who is asked for which model, in which order, and what is said where nobody can be.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails; clippy.toml exempts only the test functions themselves"
+)]
+
+use std::sync::Arc;
+
+use muster_providers::{
+    Candidate, Catalogue, Fault, FaultClass, NamedBy, Phase, ProviderSettings, Registry, RegistryError, ResolveError,
+};
+use proptest::prelude::*;
+
+fn provider(id: &str, models: &[&str]) -> ProviderSettings {
+    ProviderSettings {
+        id: id.to_owned(),
+        kind: "openai".to_owned(),
+        base_url: Some("http://127.0.0.1:1/v1".to_owned()),
+        api_key_env: None,
+        has_key: false,
+        models: models.iter().map(|m| (*m).to_owned()).collect(),
+    }
+}
+
+fn keyed(id: &str, models: &[&str], env: &str) -> ProviderSettings {
+    ProviderSettings { api_key_env: Some(env.to_owned()), ..provider(id, models) }
+}
+
+fn try_registry(settings: &[ProviderSettings], order: Option<&[&str]>) -> Result<Registry, RegistryError> {
+    let order = order.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
+    Registry::new(Arc::new(Catalogue::embedded().unwrap()), settings, order)
+}
+
+fn registry(settings: &[ProviderSettings]) -> Registry {
+    try_registry(settings, None).unwrap()
+}
+
+/// `provider:upstream` of each candidate.
+fn ask(registry: &Registry, model: &str) -> Vec<String> {
+    let candidates = registry.resolve(Some(model)).unwrap();
+    candidates.iter().map(|c| format!("{}:{}", c.provider_id, c.upstream_model)).collect()
+}
+
+fn first(registry: &Registry, model: &str) -> Candidate {
+    registry.resolve(Some(model)).unwrap().remove(0)
+}
+
+#[test]
+fn with_nothing_configured_the_embedded_model_serves() {
+    let registry = registry(&[]);
+    for model in
+        ["default", "", " ", "fast", "muster-code", "vision", "reasoning", "muster-core", "embedded/muster-core"]
+    {
+        assert_eq!(ask(&registry, model), ["embedded:muster-core"], "{model}");
+    }
+    assert_eq!(registry.resolve(None).unwrap(), registry.resolve(Some("default")).unwrap());
+    let core = first(&registry, "muster-core");
+    assert_eq!(core.model_id, "muster-core");
+    assert_eq!(core.price.unwrap().input_per_million, 0.0);
+    assert!(core.takes_sampling);
+}
+
+#[test]
+fn the_asked_providers_come_first_then_the_rest_of_the_chain() {
+    let registry = registry(&[
+        provider("openai", &["gpt-5.6-luna", "gpt-4o-mini"]),
+        provider("groq", &["openai/gpt-oss-120b"]),
+        provider("corp", &["own-model", "gpt-4o-mini"]),
+    ]);
+    let rows: [(&str, &[&str]); 7] = [
+        ("default", &["openai:gpt-5.6-luna", "groq:openai/gpt-oss-120b", "corp:own-model", "embedded:muster-core"]),
+        ("own-model", &["corp:own-model", "openai:gpt-5.6-luna", "groq:openai/gpt-oss-120b", "embedded:muster-core"]),
+        // Two name it: both, in chain order, before anything else.
+        (
+            "gpt-4o-mini",
+            &[
+                "openai:gpt-4o-mini",
+                "corp:gpt-4o-mini",
+                "openai:gpt-5.6-luna",
+                "groq:openai/gpt-oss-120b",
+                "corp:own-model",
+                "embedded:muster-core",
+            ],
+        ),
+        (
+            "corp/gpt-4o-mini",
+            &[
+                "corp:gpt-4o-mini",
+                "openai:gpt-5.6-luna",
+                "groq:openai/gpt-oss-120b",
+                "corp:own-model",
+                "embedded:muster-core",
+            ],
+        ),
+        // By our id, and by the provider's own name with a slash in it.
+        (
+            "groq-gpt-oss-120b",
+            &["groq:openai/gpt-oss-120b", "openai:gpt-5.6-luna", "corp:own-model", "embedded:muster-core"],
+        ),
+        (
+            "openai/gpt-oss-120b",
+            &["groq:openai/gpt-oss-120b", "openai:gpt-5.6-luna", "corp:own-model", "embedded:muster-core"],
+        ),
+        ("muster-core", &["embedded:muster-core"]),
+    ];
+    for (model, expected) in rows {
+        assert_eq!(ask(&registry, model), expected, "{model}");
+    }
+    let groq = first(&registry, "openai/gpt-oss-120b");
+    assert_eq!(groq.model_id, "groq-gpt-oss-120b");
+    assert_eq!(groq.price.unwrap().output_per_million, 0.6);
+    let own = first(&registry, "own-model");
+    assert_eq!((own.model_id.as_str(), own.entry, own.price), ("own-model", None, None));
+}
+
+#[test]
+fn the_order_of_the_chain_is_the_operators() {
+    let settings = [provider("a", &["m"]), provider("b", &["m", "n"]), provider("c", &["m"])];
+    let registry = try_registry(&settings, Some(&["embedded", "b", "a"])).unwrap();
+    assert_eq!(registry.chain().collect::<Vec<_>>(), ["embedded", "b", "a"]);
+    assert_eq!(ask(&registry, "default"), ["embedded:muster-core", "b:m", "a:m"]);
+    // Outside of the chain a provider still serves what is asked of it by name, last.
+    assert_eq!(ask(&registry, "m"), ["b:m", "a:m", "c:m", "embedded:muster-core"]);
+    // Left out of the order, the embedded model is no fallback; by name it is there.
+    let registry = try_registry(&settings, Some(&["a"])).unwrap();
+    assert_eq!(ask(&registry, "m"), ["a:m", "b:m", "c:m"]);
+    assert_eq!(ask(&registry, "muster-core"), ["embedded:muster-core"]);
+}
+
+#[test]
+fn the_embedded_model_goes_last_by_default_and_nowhere_but_itself() {
+    let embedded = ProviderSettings { kind: "embedded".into(), ..provider("local", &[]) };
+    let registry = registry(&[embedded, provider("peer", &["muster-core"])]);
+    assert_eq!(registry.chain().collect::<Vec<_>>(), ["peer", "local"]);
+    assert_eq!(ask(&registry, "muster-core"), ["local:muster-core"]);
+    assert_eq!(ask(&registry, "peer/muster-core"), ["peer:muster-core", "local:muster-core"]);
+}
+
+#[test]
+fn a_star_takes_any_name_after_those_who_name_it() {
+    let registry =
+        registry(&[provider("any", &["*"]), provider("openai", &["gpt-5.6"]), provider("some", &["s", "*"])]);
+    let rows: [(&str, &[&str]); 5] = [
+        ("gpt-5.6", &["openai:gpt-5.6", "any:gpt-5.6", "some:s", "embedded:muster-core"]),
+        ("x", &["any:x", "some:x", "openai:gpt-5.6", "some:s", "embedded:muster-core"]),
+        ("some/x", &["some:x", "any:x", "openai:gpt-5.6", "some:s", "embedded:muster-core"]),
+        // A name of the catalogue whose own provider is not there.
+        (
+            "claude-opus-5-5",
+            &["any:claude-opus-5-5", "some:claude-opus-5-5", "openai:gpt-5.6", "some:s", "embedded:muster-core"],
+        ),
+        // Without a name there is nothing to ask the first one for.
+        ("default", &["openai:gpt-5.6", "some:s", "embedded:muster-core"]),
+    ];
+    for (model, expected) in rows {
+        assert_eq!(ask(&registry, model), expected, "{model}");
+    }
+    // Of its own models a star serves those of the catalogue under either name.
+    let registry = self::registry(&[provider("mistral", &["*"])]);
+    assert_eq!(ask(&registry, "codestral"), ["mistral:codestral-latest", "embedded:muster-core"]);
+    assert_eq!(first(&registry, "codestral-latest").named_by, NamedBy::Settings);
+}
+
+#[test]
+fn a_name_made_up_by_a_client_is_not_the_providers_fault() {
+    let registry = registry(&[provider("any", &["*"]), provider("some", &["s"])]);
+    let mut fault = Fault::new(FaultClass::Hard, Phase::Headers, "no such model");
+    fault.status = Some(404);
+    let candidates = registry.resolve(Some("made-up")).unwrap();
+    let excused: Vec<bool> = candidates.iter().map(|c| c.excuses(&fault)).collect();
+    assert_eq!(excused, [true, false, false]);
+    fault.status = Some(401);
+    assert!(!candidates[0].excuses(&fault));
+}
+
+#[test]
+fn a_family_is_its_own_chain() {
+    let registry = registry(&[
+        provider("deepseek", &["*"]),
+        provider("mistral", &["codestral"]),
+        provider("corp", &["own"]),
+        provider("ollama", &["qwen3"]),
+    ]);
+    assert_eq!(
+        ask(&registry, "muster-code"),
+        [
+            "mistral:codestral-latest",
+            "deepseek:deepseek-v4-flash",
+            "deepseek:deepseek-v4-pro",
+            "ollama:qwen3",
+            "embedded:muster-core"
+        ]
+    );
+    assert_eq!(ask(&registry, "code"), ask(&registry, "muster-code"));
+    assert_eq!(ask(&registry, "reasoning"), ["deepseek:deepseek-v4-pro", "embedded:muster-core"]);
+}
+
+#[test]
+fn the_operators_choice_stands_for_the_first_name() {
+    let registry = registry(&[provider("ollama", &["qwen3", "llama3"])]);
+    assert_eq!(ask(&registry, "ollama-local")[0], "ollama:qwen3");
+    let second = first(&registry, "llama3");
+    assert_eq!((second.upstream_model.as_str(), second.model_id.as_str()), ("llama3", "llama3"));
+    assert_eq!(second.price.unwrap().input_per_million, 0.0);
+    // With a star alone nobody chose anything.
+    let registry = self::registry(&[provider("ollama", &["*"])]);
+    assert_eq!(first(&registry, "ollama-local").named_by, NamedBy::Client);
+}
+
+#[test]
+fn sampling_follows_the_catalogue_and_the_reasoning_families() {
+    let registry = registry(&[provider("corp", &["claude-opus-5-5", "o3-mini", "gpt-5.6", "own"])]);
+    for (model, expected) in [("claude-opus-5-5", false), ("o3-mini", false), ("gpt-5.6", true), ("own", true)] {
+        assert_eq!(first(&registry, model).takes_sampling, expected, "{model}");
+    }
+    // Not the price, though: a proxy's is its own.
+    assert_eq!(first(&registry, "gpt-5.6").price, None);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let registry =
+        registry(&[keyed("openai", &["gpt-5.6", "mine"], "OPENAI_API_KEY"), provider("mistral", &["codestral"])]);
+    assert_eq!(ask(&registry, "default"), ["mistral:codestral-latest", "embedded:muster-core"]);
+    for (model, provider, setting) in [
+        ("gpt-5.6", "openai", "OPENAI_API_KEY"),
+        ("gpt-5.6-luna", "openai", "OPENAI_API_KEY"),
+        ("mine", "openai", "OPENAI_API_KEY"),
+        ("openai/mine", "openai", "OPENAI_API_KEY"),
+        ("claude-opus-5-5", "anthropic", "[[provider]] id = \"anthropic\""),
+        ("anthropic/claude-opus-5-5", "anthropic", "[[provider]] id = \"anthropic\""),
+        ("mistral-large-4", "mistral", "models of [[provider]] id = \"mistral\""),
+    ] {
+        let expected = ResolveError::Unconfigured {
+            model: model.to_owned(),
+            provider: provider.to_owned(),
+            setting: setting.to_owned(),
+        };
+        assert_eq!(registry.resolve(Some(model)), Err(expected.clone()), "{model}");
+        assert!(expected.to_string().contains(setting));
+    }
+    for model in ["no-such-model", "openai/no-such-model", "/", "openai/"] {
+        let expected = ResolveError::NotFound { model: model.to_owned() };
+        assert_eq!(registry.resolve(Some(model)), Err(expected), "{model}");
+    }
+    // With its key it serves.
+    let with_key = ProviderSettings { has_key: true, ..keyed("openai", &["gpt-5.6"], "OPENAI_API_KEY") };
+    assert_eq!(ask(&self::registry(&[with_key]), "gpt-5.6")[0], "openai:gpt-5.6");
+}
+
+#[test]
+fn a_chain_that_nobody_can_serve_says_what_to_set() {
+    let settings = [keyed("openai", &["gpt-5.6"], "OPENAI_API_KEY")];
+    let registry = try_registry(&settings, Some(&["openai"])).unwrap();
+    for model in [None, Some("fast")] {
+        let error = registry.resolve(model).unwrap_err();
+        assert!(error.to_string().ends_with("set OPENAI_API_KEY"), "{error}");
+    }
+}
+
+#[test]
+fn the_list_has_the_catalogue_and_the_settings_each_once() {
+    let registry = registry(&[
+        keyed("openai", &["gpt-5.6", "mine"], "OPENAI_API_KEY"),
+        provider("mistral", &["codestral-latest", "*"]),
+        provider("corp", &["own", "mine"]),
+    ]);
+    let list = registry.list();
+    let ids: std::collections::HashSet<_> = list.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids.len(), list.len());
+    let catalogue = Catalogue::embedded().unwrap();
+    let head: Vec<_> = list.iter().take(23).map(|m| m.id.as_str()).collect();
+    let models: Vec<_> = catalogue.models().iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(head, models);
+    let added: Vec<_> = list[23..].iter().map(|m| (m.id.as_str(), m.provider.as_str())).collect();
+    // The one without its key names it first; the other one has it.
+    assert_eq!(added, [("mine", "corp"), ("own", "corp")]);
+    let configured: Vec<_> = list.iter().filter(|m| m.configured).map(|m| m.id.as_str()).collect();
+    assert_eq!(configured, ["muster-core", "mistral-large-4", "mistral-small", "codestral", "mine", "own"]);
+    for model in &list {
+        assert_eq!(model.configured, model.setting.is_none(), "{}", model.id);
+        assert_eq!(
+            model.configured,
+            registry.resolve(Some(&model.id)).is_ok_and(|c| c[0].named_by == NamedBy::Settings),
+            "{}",
+            model.id
+        );
+    }
+}
+
+#[test]
+fn bad_settings_are_refused_with_what_to_do() {
+    let with = |change: fn(&mut ProviderSettings)| {
+        let mut settings = provider("p", &["m"]);
+        change(&mut settings);
+        vec![settings]
+    };
+    type Row<'a> = (Vec<ProviderSettings>, Option<&'a [&'a str]>, &'a str);
+    let rows: [Row<'_>; 13] = [
+        (with(|p| p.id.clear()), None, "has no id"),
+        (vec![provider("p", &["m"]), provider("p", &["n"])], None, "\"p\" is there twice"),
+        (with(|p| p.kind = "bedrock".into()), None, "kind \"bedrock\" is unknown"),
+        (with(|p| p.kind = "anthropic".into()), None, "does not speak anthropic yet"),
+        (with(|p| p.kind = "gemini".into()), None, "does not speak gemini yet"),
+        (with(|p| p.models.clear()), None, "names no models"),
+        (with(|p| p.models = vec![" ".into()]), None, "names no models"),
+        (with(|p| p.base_url = None), None, "has no base_url"),
+        (with(|p| p.id = "embedded".into()), None, "choose another"),
+        (
+            ["e1", "e2"].map(|id| ProviderSettings { kind: "embedded".into(), ..provider(id, &[]) }).into(),
+            None,
+            "\"e1\" is it already",
+        ),
+        (with(|_| {}), Some(&["p", "q"]), "\"q\", which is no [[provider]]; accepted: p, embedded"),
+        (with(|_| {}), Some(&["p", "p"]), "\"p\" twice"),
+        (with(|_| {}), Some(&[]), "order is empty"),
+    ];
+    for (settings, order, part) in rows {
+        let error = try_registry(&settings, order).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn the_catalogue_fills_in_what_is_left_out() {
+    let catalogue = Catalogue::embedded().unwrap();
+    let bare = ProviderSettings { id: "groq".into(), models: vec!["*".into()], ..ProviderSettings::default() };
+    let full = bare.with_defaults(&catalogue);
+    assert_eq!(full.kind, "openai");
+    assert_eq!(full.base_url.as_deref(), Some("https://api.groq.com/openai/v1"));
+    assert_eq!(full.api_key_env.as_deref(), Some("GROQ_API_KEY"));
+    let own = provider("groq", &["m"]);
+    let kept = own.clone().with_defaults(&catalogue);
+    assert_eq!(kept.base_url, own.base_url);
+}
+
+fn settings() -> impl Strategy<Value = Vec<ProviderSettings>> {
+    let names = ["gpt-5.6", "codestral", "openai/gpt-oss-120b", "x", "y", "*"];
+    let ids = ["openai", "mistral", "groq", "corp", "ollama"];
+    let one = (proptest::sample::subsequence(names.to_vec(), 1..4), any::<bool>(), any::<bool>());
+    proptest::collection::vec(one, 0..=ids.len()).prop_map(move |all| {
+        all.into_iter()
+            .zip(ids)
+            .map(|((models, needs_key, has_key), id)| ProviderSettings {
+                api_key_env: needs_key.then(|| format!("{}_KEY", id.to_uppercase())),
+                has_key,
+                ..provider(id, &models)
+            })
+            .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Whatever is configured and asked: nobody twice, nobody without a key, and the embedded model in the end.
+    #[test]
+    fn no_candidate_comes_twice_or_without_its_key(
+        settings in settings(),
+        model in prop_oneof![Just("default"), Just("fast"), Just("code"), Just("gpt-5.6"), Just("codestral"), Just("x"), Just("corp/x"), Just("z"), Just("openai/gpt-oss-120b"), Just("muster-core")],
+    ) {
+        let registry = registry(&settings);
+        let Ok(candidates) = registry.resolve(Some(model)) else { return Ok(()) };
+        let mut pairs: Vec<_> = candidates.iter().map(|c| (&c.provider_id, &c.upstream_model)).collect();
+        pairs.sort();
+        pairs.dedup();
+        prop_assert_eq!(pairs.len(), candidates.len());
+        for c in &candidates {
+            if let Some(settings) = settings.iter().find(|s| s.id == c.provider_id) {
+                prop_assert!(settings.api_key_env.is_none() || settings.has_key);
+                prop_assert_ne!(&c.upstream_model, "*");
+            }
+        }
+        prop_assert_eq!(candidates.last().map(|c| c.provider_id.as_str()), Some("embedded"));
+        prop_assert_eq!(candidates.iter().filter(|c| c.provider_id == "embedded").count(), 1);
+    }
+}

@@ -1,0 +1,98 @@
+//! What is sent, over a real socket.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails; clippy.toml exempts only the test functions themselves"
+)]
+
+mod support;
+
+use muster_providers::{Adapter, OpenAiAdapter, OpenAiConfig};
+use support::{DONE, KEY, Request, adapter, call, collect, delta, finish, http, serve};
+use tokio::sync::mpsc;
+
+const ANSWER: &str = r#"{"choices":[{"index":0,"message":{"content":"ok"},"finish_reason":"stop"}]}"#;
+
+/// A server that keeps its connections and reports each request with the number of its connection.
+async fn recording() -> (std::net::SocketAddr, mpsc::Receiver<(usize, Request)>) {
+    let (report, reports) = mpsc::channel(16);
+    let connections = std::sync::atomic::AtomicUsize::new(0);
+    let addr = serve(move |mut conn| {
+        let number = connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let report = report.clone();
+        async move {
+            while let Some(request) = conn.request().await {
+                let answer = if request.body.contains("\"stream\":true") {
+                    let body = format!("{}{}{DONE}", delta("ok"), finish("stop"));
+                    let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+                    format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}")
+                } else {
+                    http("200 OK", "x-ratelimit-remaining-requests: 1\r\n", ANSWER)
+                };
+                report.send((number, request)).await.unwrap();
+                conn.send(&answer).await;
+            }
+        }
+    })
+    .await;
+    (addr, reports)
+}
+
+#[tokio::test]
+async fn a_request_carries_its_key_and_its_trace_and_nothing_odd() {
+    let (addr, mut requests) = recording().await;
+    adapter(addr).complete(call()).await.unwrap();
+    let (_, request) = requests.recv().await.unwrap();
+    assert!(request.head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", request.head);
+    assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    assert_eq!(request.header("x-request-id"), Some("req_01TEST"));
+    assert_eq!(request.header("traceparent"), call().traceparent.as_deref());
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert_eq!(request.header("transfer-encoding"), None);
+    assert_eq!(request.header("cookie"), None);
+    assert_eq!(request.header("host"), Some(addr.to_string().as_str()));
+    let body: serde_json::Value = serde_json::from_str(&request.body).unwrap();
+    assert_eq!(body["messages"][0]["content"], call().request.messages[0].content.as_str());
+    assert_eq!(body["stream"], false);
+}
+
+#[tokio::test]
+async fn without_a_key_nothing_is_authorized() {
+    let (addr, mut requests) = recording().await;
+    let config = OpenAiConfig::new("local", format!("http://{addr}/v1"));
+    OpenAiAdapter::new(config).unwrap().complete(call()).await.unwrap();
+    assert_eq!(requests.recv().await.unwrap().1.header("authorization"), None);
+}
+
+#[tokio::test]
+async fn a_stream_asks_for_events_and_usage() {
+    let (addr, mut requests) = recording().await;
+    collect(adapter(addr).stream(call()).await.unwrap()).await;
+    let (_, request) = requests.recv().await.unwrap();
+    assert_eq!(request.header("accept"), Some("text/event-stream"));
+    let body: serde_json::Value = serde_json::from_str(&request.body).unwrap();
+    assert_eq!(body["stream_options"]["include_usage"], true);
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let (addr, mut requests) = recording().await;
+    let adapter = adapter(addr);
+    for _ in 0..3 {
+        adapter.complete(call()).await.unwrap();
+        assert_eq!(requests.recv().await.unwrap().0, 0, "a second connection");
+    }
+    // A stream that was read to its marker gives its connection back too.
+    collect(adapter.stream(call()).await.unwrap()).await;
+    assert_eq!(requests.recv().await.unwrap().0, 0);
+    adapter.complete(call()).await.unwrap();
+    assert_eq!(requests.recv().await.unwrap().0, 0, "the stream kept its connection");
+}
+
+#[test]
+fn the_adapter_does_not_show_its_key() {
+    let config = OpenAiConfig::new("p", "http://127.0.0.1:1/v1").with_key(muster_providers::Secret::new(KEY));
+    let shown = format!("{config:?} {:?}", OpenAiAdapter::new(config.clone()).unwrap());
+    assert!(!shown.contains(KEY), "{shown}");
+}
