@@ -1,5 +1,5 @@
 //! What a durable commit costs: alone and with 20 and 200 waiting, beside the floor of the same disk in the same
-//! run: one raw append and `fdatasync` after another. `cargo bench -p muster-store`.
+//! run, before and after: one raw append and `fdatasync` after another. `cargo bench -p muster-store`.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,31 +24,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn run(home: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
     let floor = raw_appends(&home.join("floor"))?;
     let store = SledStore::open(Options::new(home.join("store")))?.store;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "durable writes of {KEY} + {VALUE} bytes, {} s each",
-        SPAN.as_secs()
-    )?;
-    writeln!(
-        out,
-        "{:<34}{:>12}{:>10}{:>10}{:>12}",
-        "", "commits/s", "p50 us", "p99 us", "of floor"
-    )?;
+    writeln!(out, "durable writes of {KEY} + {VALUE} bytes, {} s each", SPAN.as_secs())?;
+    writeln!(out, "{:<34}{:>12}{:>10}{:>10}{:>12}", "", "commits/s", "p50 us", "p99 us", "of floor")?;
     floor.print(&mut out, "floor: append + fdatasync, 1 writer", &floor)?;
     for writers in [1, 20, 200] {
         let before = store.stats();
         let figures = runtime.block_on(commits(&store, writers))?;
         let stats = store.stats();
         figures.print(&mut out, &format!("store, {writers} waiting"), &floor)?;
-        let shared =
-            (stats.commits - before.commits) as f64 / (stats.groups - before.groups).max(1) as f64;
+        let shared = (stats.commits - before.commits) as f64 / (stats.groups - before.groups).max(1) as f64;
         writeln!(out, "{:<34}{shared:>12.1}", "  commits sharing a sync")?;
     }
+    raw_appends(&home.join("floor"))?.print(&mut out, "floor again", &floor)?;
     Ok(())
 }
 
@@ -68,10 +57,7 @@ fn raw_appends(path: &std::path::Path) -> io::Result<Figures> {
     while started.elapsed() < SPAN {
         each.push(append()?);
     }
-    Ok(Figures {
-        each,
-        took: started.elapsed(),
-    })
+    Ok(Figures { each, took: started.elapsed() })
 }
 
 async fn commits(store: &std::sync::Arc<SledStore>, writers: usize) -> Result<Figures, StoreError> {
@@ -87,16 +73,7 @@ async fn commits(store: &std::sync::Arc<SledStore>, writers: usize) -> Result<Fi
                     }
                     let key = [(writer as u64).to_be_bytes(), n.to_be_bytes()].concat();
                     let sent = Instant::now();
-                    store
-                        .commit(Batch::put(
-                            Tree::Ledger,
-                            key,
-                            Rec {
-                                schema: 1,
-                                bytes: vec![7; VALUE],
-                            },
-                        ))
-                        .await?;
+                    store.commit(Batch::put(Tree::Ledger, key, Rec { schema: 1, bytes: vec![7; VALUE] })).await?;
                     each.push(sent.elapsed());
                 }
                 Ok::<_, StoreError>(each)
@@ -107,10 +84,7 @@ async fn commits(store: &std::sync::Arc<SledStore>, writers: usize) -> Result<Fi
     for task in tasks {
         each.extend(task.await.map_err(|e| StoreError::Io(e.to_string()))??);
     }
-    Ok(Figures {
-        each,
-        took: started.elapsed(),
-    })
+    Ok(Figures { each, took: started.elapsed() })
 }
 
 struct Figures {
@@ -126,17 +100,8 @@ impl Figures {
     fn print(&self, out: &mut impl Write, name: &str, floor: &Self) -> io::Result<()> {
         let mut us: Vec<_> = self.each.iter().map(Duration::as_micros).collect();
         us.sort_unstable();
-        let at = |percent: usize| {
-            us.get(us.len() * percent / 100)
-                .copied()
-                .unwrap_or_default()
-        };
+        let at = |percent: usize| us.get(us.len() * percent / 100).copied().unwrap_or_default();
         let (rate, ratio) = (self.rate(), self.rate() / floor.rate());
-        writeln!(
-            out,
-            "{name:<34}{rate:>12.0}{:>10}{:>10}{ratio:>11.2}x",
-            at(50),
-            at(99)
-        )
+        writeln!(out, "{name:<34}{rate:>12.0}{:>10}{:>10}{ratio:>11.2}x", at(50), at(99))
     }
 }

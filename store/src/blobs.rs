@@ -9,12 +9,13 @@ use sha2::{Digest, Sha256};
 
 use crate::envelope::BlobId;
 use crate::files::{self, hex, io_at};
-use crate::{MAX_VALUE, StoreError};
+use crate::{Durability, MAX_VALUE, StoreError};
 
 /// The folder of large values.
 #[derive(Debug)]
 pub(crate) struct Blobs {
     dir: PathBuf,
+    durability: Durability,
     bytes: AtomicU64,
 }
 
@@ -22,6 +23,7 @@ impl Blobs {
     /// Opens the folder, removes interrupted writes and every file that `is_referenced` denies.
     pub(crate) fn open(
         dir: PathBuf,
+        durability: Durability,
         is_referenced: impl Fn(&BlobId) -> bool,
     ) -> Result<Self, StoreError> {
         files::create_dir(&dir)?;
@@ -36,10 +38,7 @@ impl Blobs {
                 tracing::warn!(path = %path.display(), %error, "could not remove an unreferenced value");
             }
         }
-        Ok(Self {
-            dir,
-            bytes: AtomicU64::new(bytes),
-        })
+        Ok(Self { dir, durability, bytes: AtomicU64::new(bytes) })
     }
 
     /// Writes a value; durable only after `sync`. A good file of that name is left as it is.
@@ -49,25 +48,24 @@ impl Blobs {
             return Ok(id);
         }
         let path = self.path(&id);
-        files::write_atomic(&path, |out| {
-            out.write_all(bytes).map_err(|e| io_at(&path, &e))
-        })?;
+        files::write_atomic(&path, |out| out.write_all(bytes).map_err(|e| io_at(&path, &e)))?;
         self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(id)
     }
 
     /// Makes the names of the values written so far durable.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
-        files::sync_dir(&self.dir)
+        match self.durability {
+            Durability::PowerCut => files::sync_dir(&self.dir),
+            Durability::ProcessEnd => Ok(()),
+        }
     }
 
     /// The value of that name, compared with its name.
     pub(crate) fn read(&self, id: &BlobId) -> Result<Vec<u8>, StoreError> {
         let path = self.path(id);
         let corrupt = |why: String| StoreError::Corrupt(format!("{}: {why}", path.display()));
-        let len = fs::metadata(&path)
-            .map_err(|e| corrupt(e.to_string()))?
-            .len();
+        let len = fs::metadata(&path).map_err(|e| corrupt(e.to_string()))?.len();
         if len > MAX_VALUE as u64 {
             return Err(corrupt(format!("{len} bytes, more than any value has")));
         }
@@ -108,16 +106,13 @@ mod tests {
     fn a_value_is_verified_by_its_name_and_swept_when_nobody_refers_to_it() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("blobs.d");
-        let blobs = Blobs::open(dir.clone(), |_| true).unwrap();
-        let (kept, left) = (
-            blobs.write(&[1; 20_000]).unwrap(),
-            blobs.write(&[2; 30_000]).unwrap(),
-        );
+        let blobs = Blobs::open(dir.clone(), Durability::PowerCut, |_| true).unwrap();
+        let (kept, left) = (blobs.write(&[1; 20_000]).unwrap(), blobs.write(&[2; 30_000]).unwrap());
         assert_eq!(blobs.read(&kept).unwrap(), [1; 20_000]);
         assert_eq!(blobs.bytes(), 50_000);
         fs::write(dir.join("half.tmp"), b"interrupted").unwrap();
 
-        let blobs = Blobs::open(dir.clone(), |id| *id == kept).unwrap();
+        let blobs = Blobs::open(dir.clone(), Durability::PowerCut, |id| *id == kept).unwrap();
         assert_eq!(files::entries(&dir), [dir.join(hex(&kept))]);
         assert_eq!(blobs.bytes(), 20_000);
         assert!(matches!(blobs.read(&left), Err(StoreError::Corrupt(_))));
@@ -126,7 +121,7 @@ mod tests {
     #[test]
     fn a_flipped_bit_is_seen_and_mended_by_the_next_write() {
         let home = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(home.path().join("blobs.d"), |_| true).unwrap();
+        let blobs = Blobs::open(home.path().join("blobs.d"), Durability::PowerCut, |_| true).unwrap();
         let value = vec![7; 17_000];
         let id = blobs.write(&value).unwrap();
         let path = blobs.path(&id);

@@ -20,9 +20,7 @@ pub(crate) const MAX_PAGE_BYTES: usize = 8 << 20;
 /// Refuses what is out of bounds; answers how many bytes the batch holds.
 pub(crate) fn check_batch(batch: &Batch) -> Result<usize, StoreError> {
     if batch.ops.len() > MAX_BATCH_OPS || batch.expect.len() > MAX_BATCH_OPS {
-        return Err(bad(format!(
-            "a batch holds at most {MAX_BATCH_OPS} writes and as many preconditions"
-        )));
+        return Err(bad(format!("a batch holds at most {MAX_BATCH_OPS} writes and as many preconditions")));
     }
     let mut bytes = 0;
     for op in &batch.ops {
@@ -38,9 +36,7 @@ pub(crate) fn check_batch(batch: &Batch) -> Result<usize, StoreError> {
         }
     }
     if bytes > MAX_BATCH_BYTES {
-        return Err(bad(format!(
-            "a batch of {bytes} bytes is over {MAX_BATCH_BYTES}: split it"
-        )));
+        return Err(bad(format!("a batch of {bytes} bytes is over {MAX_BATCH_BYTES}: split it")));
     }
     Ok(bytes)
 }

@@ -6,16 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::StoreError;
 
 /// Runs a call into the engine; its panic becomes `StoreError::Corrupt`.
-pub(crate) fn contained<T>(
-    what: &str,
-    call: impl FnOnce() -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        Err(StoreError::Corrupt(format!(
-            "{what}: the engine panicked: {}",
-            text(&*panic)
-        )))
-    })
+pub(crate) fn contained<T>(what: &str, call: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|panic| Err(StoreError::Corrupt(format!("{what}: the engine panicked: {}", text(&*panic)))))
 }
 
 /// What a panic said.
@@ -34,11 +27,6 @@ mod tests {
     #[test]
     fn a_panic_becomes_an_error_that_carries_its_message() {
         let found: Result<(), _> = contained("get", || panic!("bad page {}", 7));
-        assert_eq!(
-            found,
-            Err(StoreError::Corrupt(
-                "get: the engine panicked: bad page 7".into()
-            ))
-        );
+        assert_eq!(found, Err(StoreError::Corrupt("get: the engine panicked: bad page 7".into())));
     }
 }

@@ -58,10 +58,7 @@ pub(crate) fn unseal(tree: Tree, key: &[u8], bytes: &[u8]) -> Result<Sealed, Sto
     }
     let body = match kind {
         INLINE => Body::Inline(body.to_vec()),
-        BLOB => Body::Blob(
-            body.try_into()
-                .map_err(|_| corrupt("a pointer of the wrong length"))?,
-        ),
+        BLOB => Body::Blob(body.try_into().map_err(|_| corrupt("a pointer of the wrong length"))?),
         _ => return Err(corrupt("an unknown kind of record")),
     };
     Ok(Sealed { schema, body })
@@ -89,31 +86,16 @@ mod tests {
     use super::*;
 
     fn sample() -> Sealed {
-        Sealed {
-            schema: 3,
-            body: Body::Inline(b"value".to_vec()),
-        }
+        Sealed { schema: 3, body: Body::Inline(b"value".to_vec()) }
     }
 
     #[test]
     fn what_was_sealed_opens_at_its_own_place_only() {
-        for sealed in [
-            sample(),
-            Sealed {
-                schema: u16::MAX,
-                body: Body::Blob([9; 32]),
-            },
-        ] {
+        for sealed in [sample(), Sealed { schema: u16::MAX, body: Body::Blob([9; 32]) }] {
             let bytes = seal(Tree::Keys, b"k", &sealed);
             assert_eq!(unseal(Tree::Keys, b"k", &bytes), Ok(sealed));
-            assert!(matches!(
-                unseal(Tree::Keys, b"j", &bytes),
-                Err(StoreError::Corrupt(_))
-            ));
-            assert!(matches!(
-                unseal(Tree::Limits, b"k", &bytes),
-                Err(StoreError::Corrupt(_))
-            ));
+            assert!(matches!(unseal(Tree::Keys, b"j", &bytes), Err(StoreError::Corrupt(_))));
+            assert!(matches!(unseal(Tree::Limits, b"k", &bytes), Err(StoreError::Corrupt(_))));
         }
     }
 
@@ -123,19 +105,10 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert!(
-                matches!(
-                    unseal(Tree::Keys, b"k", &flipped),
-                    Err(StoreError::Corrupt(_))
-                ),
-                "bit {bit}"
-            );
+            assert!(matches!(unseal(Tree::Keys, b"k", &flipped), Err(StoreError::Corrupt(_))), "bit {bit}");
         }
         for len in 0..bytes.len() {
-            assert!(
-                unseal(Tree::Keys, b"k", &bytes[..len]).is_err(),
-                "cut at {len}"
-            );
+            assert!(unseal(Tree::Keys, b"k", &bytes[..len]).is_err(), "cut at {len}");
         }
     }
 }

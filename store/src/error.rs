@@ -10,14 +10,13 @@ pub enum StoreError {
     #[error("corrupt record: {0}")]
     Corrupt(String),
     /// A record was written by a newer version of the program.
-    #[error(
-        "record schema {found} is newer than {known}, the newest this program knows: run the newer program"
-    )]
+    #[error("record schema {found} is newer than {known}, the newest this program knows: run the newer program")]
     NewerSchema { found: u16, known: u16 },
     /// Too many commits wait for the disk: try again.
     #[error("the store's queue is full")]
     Busy,
-    /// A sync failed once: what was acknowledged is safe, nothing more is accepted.
+    /// A sync failed once: what was acknowledged is safe, nothing more is accepted. A write answered with this may or
+    /// may not be there after a restart.
     #[error("the store only reads: {0}")]
     Poisoned(String),
     /// Another process holds the folder.

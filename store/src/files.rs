@@ -12,14 +12,10 @@ use crate::StoreError;
 /// An I/O error with the path it happened at and, where one is known, what to do about it.
 pub(crate) fn io_at(path: &Path, error: &io::Error) -> StoreError {
     let mend = match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            ": give this user write access to it, or set another data folder"
-        }
+        io::ErrorKind::PermissionDenied => ": give this user write access to it, or set another data folder",
         io::ErrorKind::ReadOnlyFilesystem => ": remount it writable, or set another data folder",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": free some space there",
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            ": a file is in the way of a folder"
-        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => ": a file is in the way of a folder",
         _ => "",
     };
     StoreError::Io(format!("{}: {error}{mend}", path.display()))
@@ -27,9 +23,7 @@ pub(crate) fn io_at(path: &Path, error: &io::Error) -> StoreError {
 
 /// Makes a folder's entries (creations, renames) durable.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
-    File::open(dir)
-        .and_then(|dir| dir.sync_all())
-        .map_err(|e| io_at(dir, &e))
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| io_at(dir, &e))
 }
 
 /// Creates a folder and makes its own entry durable.
@@ -38,9 +32,7 @@ pub(crate) fn create_dir(dir: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     fs::create_dir_all(dir).map_err(|e| io_at(dir, &e))?;
-    dir.parent()
-        .filter(|parent| parent.is_dir())
-        .map_or(Ok(()), sync_dir)
+    dir.parent().filter(|parent| parent.is_dir()).map_or(Ok(()), sync_dir)
 }
 
 /// Renames and makes both folders' entries durable.
@@ -68,10 +60,7 @@ pub(crate) fn write_atomic<T>(
     renamed
 }
 
-fn write_synced<T>(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+fn write_synced<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T, StoreError>) -> Result<T, StoreError> {
     let file = File::create(path).map_err(|e| io_at(path, &e))?;
     let mut out = BufWriter::with_capacity(64 << 10, file);
     let value = fill(&mut out)?;
@@ -102,30 +91,20 @@ pub(crate) fn sweep_temporary(dir: &Path) {
 
 /// The paths in a folder; none where it cannot be read.
 pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
-    fs::read_dir(dir)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .collect()
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 /// Lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
 }
 
 /// Now, in UTC, for a file's name: it sorts as text, to the millisecond.
 pub(crate) fn utc_stamp() -> String {
-    let format =
-        format_description!("[year][month][day]T[hour][minute][second].[subsecond digits:3]Z");
-    OffsetDateTime::now_utc()
-        .format(format)
-        .unwrap_or_else(|_| "unknown-time".into())
+    let format = format_description!("[year][month][day]T[hour][minute][second].[subsecond digits:3]Z");
+    OffsetDateTime::now_utc().format(format).unwrap_or_else(|_| "unknown-time".into())
 }

@@ -10,9 +10,7 @@ use tokio::sync::{oneshot, watch};
 use crate::bounds::{check_batch, check_key, check_scan};
 use crate::range::{Paging, key_range};
 use crate::snapshot::SnapshotWriter;
-use crate::{
-    Batch, Expect, Op, Order, Page, Rec, Report, Scan, Store, StoreError, StoreStats, Tree,
-};
+use crate::{Batch, Expect, Op, Order, Page, Rec, Report, Scan, Store, StoreError, StoreStats, Tree};
 
 type Trees = BTreeMap<&'static str, BTreeMap<Vec<u8>, Rec>>;
 type Answer = oneshot::Sender<Result<(), StoreError>>;
@@ -35,10 +33,7 @@ struct Inner {
 
 impl Default for MemStore {
     fn default() -> Self {
-        Self {
-            inner: Mutex::default(),
-            held: watch::Sender::new(0),
-        }
+        Self { inner: Mutex::default(), held: watch::Sender::new(0) }
     }
 }
 
@@ -94,9 +89,7 @@ impl Inner {
         }
         for op in batch.ops {
             match op {
-                Op::Put { tree, key, rec } => {
-                    self.trees.entry(tree.name()).or_default().insert(key, rec)
-                }
+                Op::Put { tree, key, rec } => self.trees.entry(tree.name()).or_default().insert(key, rec),
                 Op::Delete { tree, key } => self.trees.entry(tree.name()).or_default().remove(&key),
             };
         }
@@ -105,25 +98,16 @@ impl Inner {
     }
 
     fn records(&self) -> impl Iterator<Item = (Tree, &Vec<u8>, &Rec)> {
-        Tree::ALL.into_iter().flat_map(|tree| {
-            self.trees
-                .get(tree.name())
-                .into_iter()
-                .flatten()
-                .map(move |(key, rec)| (tree, key, rec))
-        })
+        Tree::ALL
+            .into_iter()
+            .flat_map(|tree| self.trees.get(tree.name()).into_iter().flatten().map(move |(key, rec)| (tree, key, rec)))
     }
 }
 
 impl Store for MemStore {
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
         check_key(key)?;
-        Ok(self
-            .lock()
-            .trees
-            .get(tree.name())
-            .and_then(|tree| tree.get(key))
-            .cloned())
+        Ok(self.lock().trees.get(tree.name()).and_then(|tree| tree.get(key)).cloned())
     }
 
     fn scan(&self, tree: Tree, scan: &Scan) -> Result<Page, StoreError> {
@@ -157,19 +141,15 @@ impl Store for MemStore {
         let (answer, answered) = oneshot::channel();
         holding.push_back((batch, answer));
         self.held.send_replace(holding.len());
-        Box::pin(async move {
-            answered
-                .await
-                .unwrap_or_else(|_| Err(StoreError::Poisoned("the store was dropped".into())))
-        })
+        Box::pin(
+            async move { answered.await.unwrap_or_else(|_| Err(StoreError::Poisoned("the store was dropped".into()))) },
+        )
     }
 
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
         let inner = self.lock();
         let mut out = SnapshotWriter::start(to, inner.commits)?;
-        inner
-            .records()
-            .try_for_each(|(tree, key, rec)| out.record(tree, key, rec))?;
+        inner.records().try_for_each(|(tree, key, rec)| out.record(tree, key, rec))?;
         out.finish()
     }
 
@@ -190,12 +170,10 @@ impl Store for MemStore {
 
     fn verify(&self) -> Result<Report, StoreError> {
         let inner = self.lock();
-        Ok(inner
-            .records()
-            .fold(Report::default(), |mut report, (_, _, rec)| {
-                report.records += 1;
-                report.bytes += rec.bytes.len() as u64;
-                report
-            }))
+        Ok(inner.records().fold(Report::default(), |mut report, (_, _, rec)| {
+            report.records += 1;
+            report.bytes += rec.bytes.len() as u64;
+            report
+        }))
     }
 }

@@ -67,50 +67,24 @@ impl Record for Progress {
 ///
 /// # Errors
 /// `NewerSchema` if a newer program wrote here; `BadRequest` if a step is missing or wrong.
-pub async fn migrate(
-    store: &dyn Store,
-    migrations: &[Migration],
-) -> Result<Vec<Migrated>, StoreError> {
-    if let Some(wrong) = migrations
-        .iter()
-        .find(|m| m.to <= m.from || m.tree == Tree::Meta)
-    {
-        return Err(StoreError::BadRequest(format!(
-            "a migration of {} cannot be: {wrong:?}",
-            wrong.tree.name()
-        )));
+pub async fn migrate(store: &dyn Store, migrations: &[Migration]) -> Result<Vec<Migrated>, StoreError> {
+    if let Some(wrong) = migrations.iter().find(|m| m.to <= m.from || m.tree == Tree::Meta) {
+        return Err(StoreError::BadRequest(format!("a migration of {} cannot be: {wrong:?}", wrong.tree.name())));
     }
     check_format(store).await?;
     let trees = Tree::ALL.into_iter().filter(|tree| *tree != Tree::Meta);
     let mut plans = Vec::new();
     for tree in trees {
-        let steps: Vec<_> = migrations
-            .iter()
-            .filter(|m| m.tree == tree)
-            .copied()
-            .collect();
+        let steps: Vec<_> = migrations.iter().filter(|m| m.tree == tree).copied().collect();
         let known = steps.iter().map(|m| m.to).max().unwrap_or(1);
         let progress = read::<Progress>(store, &schema_key(tree))?.unwrap_or_default();
-        let found = progress
-            .moving
-            .as_ref()
-            .map_or(progress.schema, |(to, _)| progress.schema.max(*to));
+        let found = progress.moving.as_ref().map_or(progress.schema, |(to, _)| progress.schema.max(*to));
         // All trees are looked at before any is touched.
         if found > known {
             return Err(StoreError::NewerSchema { found, known });
         }
-        if progress
-            != (Progress {
-                schema: known,
-                moving: None,
-            })
-        {
-            plans.push(Plan {
-                tree,
-                steps,
-                known,
-                progress,
-            });
+        if progress != (Progress { schema: known, moving: None }) {
+            plans.push(Plan { tree, steps, known, progress });
         }
     }
     let mut done = Vec::new();
@@ -122,28 +96,14 @@ pub async fn migrate(
 
 async fn check_format(store: &dyn Store) -> Result<(), StoreError> {
     match read::<Format>(store, FORMAT_KEY)? {
-        Some(Format { format }) if format > FORMAT => Err(StoreError::NewerSchema {
-            found: format,
-            known: FORMAT,
-        }),
+        Some(Format { format }) if format > FORMAT => Err(StoreError::NewerSchema { found: format, known: FORMAT }),
         Some(_) => Ok(()),
-        None => {
-            store
-                .commit(Batch::put(
-                    Tree::Meta,
-                    FORMAT_KEY,
-                    Format { format: FORMAT }.encode()?,
-                ))
-                .await
-        }
+        None => store.commit(Batch::put(Tree::Meta, FORMAT_KEY, Format { format: FORMAT }.encode()?)).await,
     }
 }
 
 fn read<R: Record>(store: &dyn Store, key: &[u8]) -> Result<Option<R>, StoreError> {
-    store
-        .get(Tree::Meta, key)?
-        .map(|rec| R::decode(&rec))
-        .transpose()
+    store.get(Tree::Meta, key)?.map(|rec| R::decode(&rec)).transpose()
 }
 
 fn schema_key(tree: Tree) -> Vec<u8> {
@@ -165,11 +125,7 @@ impl Plan {
         };
         let mut records = 0;
         loop {
-            let scan = Scan {
-                from: Some(from.clone()),
-                limit: STEP,
-                ..Scan::default()
-            };
+            let scan = Scan { from: Some(from.clone()), limit: STEP, ..Scan::default() };
             let page = store.scan(self.tree, &scan)?;
             let mut batch = Batch::default();
             let (mut next, mut bytes) = (page.next, 0);
@@ -180,47 +136,28 @@ impl Plan {
                 }
                 if let Some(upgraded) = self.upgrade(&rec)? {
                     bytes += rec.bytes.len() + upgraded.bytes.len();
-                    batch = batch
-                        .when(self.tree, key.clone(), Expect::Is(rec))
-                        .and_put(self.tree, key, upgraded);
+                    batch = batch.when(self.tree, key.clone(), Expect::Is(rec)).and_put(self.tree, key, upgraded);
                 }
             }
             records += batch.ops.len() as u64;
             let progress = match &next {
-                Some(next) => Progress {
-                    moving: Some((self.known, next.clone())),
-                    ..self.progress.clone()
-                },
-                None => Progress {
-                    schema: self.known,
-                    moving: None,
-                },
+                Some(next) => Progress { moving: Some((self.known, next.clone())), ..self.progress.clone() },
+                None => Progress { schema: self.known, moving: None },
             };
-            batch.ops.push(Op::Put {
-                tree: Tree::Meta,
-                key: schema_key(self.tree),
-                rec: progress.encode()?,
-            });
+            batch.ops.push(Op::Put { tree: Tree::Meta, key: schema_key(self.tree), rec: progress.encode()? });
             store.commit(batch).await?;
             match next {
                 Some(next) => from = next,
                 None => break,
             }
         }
-        Ok((records > 0).then_some(Migrated {
-            tree: self.tree,
-            to: self.known,
-            records,
-        }))
+        Ok((records > 0).then_some(Migrated { tree: self.tree, to: self.known, records }))
     }
 
     /// The record at the newest schema; `None` if it is there already.
     fn upgrade(&self, rec: &Rec) -> Result<Option<Rec>, StoreError> {
         if rec.schema > self.known {
-            return Err(StoreError::NewerSchema {
-                found: rec.schema,
-                known: self.known,
-            });
+            return Err(StoreError::NewerSchema { found: rec.schema, known: self.known });
         }
         let mut upgraded: Option<Rec> = None;
         loop {
@@ -228,23 +165,14 @@ impl Plan {
             if now.schema == self.known {
                 return Ok(upgraded);
             }
-            let step = self
-                .steps
-                .iter()
-                .find(|step| step.from == now.schema)
-                .ok_or_else(|| {
-                    let tree = self.tree.name();
-                    StoreError::BadRequest(format!(
-                        "{tree}: no migration from schema {}",
-                        now.schema
-                    ))
-                })?;
+            let step = self.steps.iter().find(|step| step.from == now.schema).ok_or_else(|| {
+                let tree = self.tree.name();
+                StoreError::BadRequest(format!("{tree}: no migration from schema {}", now.schema))
+            })?;
             let out = (step.apply)(now)?;
             if out.schema != step.to {
                 let (tree, found, to) = (self.tree.name(), out.schema, step.to);
-                return Err(StoreError::BadRequest(format!(
-                    "{tree}: a migration to schema {to} answered {found}"
-                )));
+                return Err(StoreError::BadRequest(format!("{tree}: a migration to schema {to} answered {found}")));
             }
             upgraded = Some(out);
         }

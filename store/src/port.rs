@@ -87,20 +87,13 @@ impl Batch {
 
     #[must_use]
     pub fn and_put(mut self, tree: Tree, key: impl Into<Vec<u8>>, rec: Rec) -> Self {
-        self.ops.push(Op::Put {
-            tree,
-            key: key.into(),
-            rec,
-        });
+        self.ops.push(Op::Put { tree, key: key.into(), rec });
         self
     }
 
     #[must_use]
     pub fn and_delete(mut self, tree: Tree, key: impl Into<Vec<u8>>) -> Self {
-        self.ops.push(Op::Delete {
-            tree,
-            key: key.into(),
-        });
+        self.ops.push(Op::Delete { tree, key: key.into() });
         self
     }
 

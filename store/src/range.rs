@@ -47,11 +47,7 @@ pub(crate) struct Paging {
 
 impl Paging {
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            page: Page::default(),
-            limit,
-            bytes: 0,
-        }
+        Self { page: Page::default(), limit, bytes: 0 }
     }
 
     /// Whether one more record fits. Once it does not, `key` is where the next page starts.
@@ -78,12 +74,7 @@ mod tests {
     use super::*;
 
     fn range(prefix: &[u8], from: Option<&[u8]>, order: Order) -> Option<KeyRange> {
-        key_range(&Scan {
-            prefix: prefix.to_vec(),
-            from: from.map(<[u8]>::to_vec),
-            limit: 1,
-            order,
-        })
+        key_range(&Scan { prefix: prefix.to_vec(), from: from.map(<[u8]>::to_vec), limit: 1, order })
     }
 
     #[test]
@@ -91,27 +82,12 @@ mod tests {
         use Bound::{Excluded, Included, Unbounded};
         let all = |low: &[u8], high| Some((Included(low.to_vec()), high));
         assert_eq!(range(b"", None, Order::Ascending), all(b"", Unbounded));
-        assert_eq!(
-            range(b"a\xff", None, Order::Ascending),
-            all(b"a\xff", Excluded(b"b".to_vec()))
-        );
-        assert_eq!(
-            range(b"\xff", None, Order::Descending),
-            all(b"\xff", Unbounded)
-        );
-        assert_eq!(
-            range(b"b", Some(b"a"), Order::Ascending),
-            all(b"b", Excluded(b"c".to_vec()))
-        );
+        assert_eq!(range(b"a\xff", None, Order::Ascending), all(b"a\xff", Excluded(b"b".to_vec())));
+        assert_eq!(range(b"\xff", None, Order::Descending), all(b"\xff", Unbounded));
+        assert_eq!(range(b"b", Some(b"a"), Order::Ascending), all(b"b", Excluded(b"c".to_vec())));
         assert_eq!(range(b"b", Some(b"c"), Order::Ascending), None);
         assert_eq!(range(b"b", Some(b"a"), Order::Descending), None);
-        assert_eq!(
-            range(b"b", Some(b"c"), Order::Descending),
-            all(b"b", Excluded(b"c".to_vec()))
-        );
-        assert_eq!(
-            range(b"b", Some(b"bx"), Order::Descending),
-            all(b"b", Included(b"bx".to_vec()))
-        );
+        assert_eq!(range(b"b", Some(b"c"), Order::Descending), all(b"b", Excluded(b"c".to_vec())));
+        assert_eq!(range(b"b", Some(b"bx"), Order::Descending), all(b"b", Included(b"bx".to_vec())));
     }
 }

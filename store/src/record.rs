@@ -36,21 +36,14 @@ pub trait Record: Serialize + DeserializeOwned {
             Encoding::Postcard => postcard::to_stdvec(self).map_err(|e| e.to_string()),
             Encoding::Json => serde_json::to_vec(self).map_err(|e| e.to_string()),
         };
-        let bytes =
-            bytes.map_err(|why| StoreError::BadRequest(format!("{}: {why}", Self::TREE.name())))?;
-        Ok(Rec {
-            schema: Self::SCHEMA,
-            bytes,
-        })
+        let bytes = bytes.map_err(|why| StoreError::BadRequest(format!("{}: {why}", Self::TREE.name())))?;
+        Ok(Rec { schema: Self::SCHEMA, bytes })
     }
 
     /// Reads a stored record, whichever version wrote it; one newer than this program is refused.
     fn decode(rec: &Rec) -> Result<Self, StoreError> {
         if rec.schema > Self::SCHEMA {
-            return Err(StoreError::NewerSchema {
-                found: rec.schema,
-                known: Self::SCHEMA,
-            });
+            return Err(StoreError::NewerSchema { found: rec.schema, known: Self::SCHEMA });
         }
         if rec.schema < Self::SCHEMA {
             return Self::upgrade(rec.schema, &rec.bytes);
@@ -81,13 +74,8 @@ mod tests {
 
         fn upgrade(from_schema: u16, bytes: &[u8]) -> Result<Self, StoreError> {
             match (from_schema, bytes) {
-                (1, &[used]) => Ok(Self {
-                    used: used.into(),
-                    limit: 10,
-                }),
-                _ => Err(StoreError::Corrupt(
-                    "limits: not a counter of schema 1".into(),
-                )),
+                (1, &[used]) => Ok(Self { used: used.into(), limit: 10 }),
+                _ => Err(StoreError::Corrupt("limits: not a counter of schema 1".into())),
             }
         }
     }
@@ -104,51 +92,21 @@ mod tests {
     #[test]
     fn reads_its_own_version_and_the_one_before_and_refuses_the_next() {
         let now = Counter { used: 3, limit: 4 };
-        assert_eq!(
-            now.encode().unwrap(),
-            Rec {
-                schema: 2,
-                bytes: vec![3, 4]
-            }
-        );
+        assert_eq!(now.encode().unwrap(), Rec { schema: 2, bytes: vec![3, 4] });
         assert_eq!(Counter::decode(&now.encode().unwrap()), Ok(now));
-        let before = Rec {
-            schema: 1,
-            bytes: vec![7],
-        };
+        let before = Rec { schema: 1, bytes: vec![7] };
         assert_eq!(Counter::decode(&before), Ok(Counter { used: 7, limit: 10 }));
-        let after = Rec {
-            schema: 3,
-            bytes: vec![1, 2, 3],
-        };
-        assert_eq!(
-            Counter::decode(&after),
-            Err(StoreError::NewerSchema { found: 3, known: 2 })
-        );
-        let cut = Rec {
-            schema: 2,
-            bytes: vec![3],
-        };
+        let after = Rec { schema: 3, bytes: vec![1, 2, 3] };
+        assert_eq!(Counter::decode(&after), Err(StoreError::NewerSchema { found: 3, known: 2 }));
+        let cut = Rec { schema: 2, bytes: vec![3] };
         assert!(matches!(Counter::decode(&cut), Err(StoreError::Corrupt(_))));
     }
 
     #[test]
     fn a_json_record_is_readable() {
         let note = Note("hello".into());
-        assert_eq!(
-            note.encode().unwrap(),
-            Rec {
-                schema: 1,
-                bytes: b"\"hello\"".to_vec()
-            }
-        );
+        assert_eq!(note.encode().unwrap(), Rec { schema: 1, bytes: b"\"hello\"".to_vec() });
         assert_eq!(Note::decode(&note.encode().unwrap()), Ok(note));
-        assert!(matches!(
-            Note::decode(&Rec {
-                schema: 0,
-                bytes: vec![]
-            }),
-            Err(StoreError::Corrupt(_))
-        ));
+        assert!(matches!(Note::decode(&Rec { schema: 0, bytes: vec![] }), Err(StoreError::Corrupt(_))));
     }
 }

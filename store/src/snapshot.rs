@@ -31,9 +31,7 @@ pub(crate) fn file_name() -> String {
 /// commits to the store wait meanwhile.
 pub fn snapshot_to_file(store: &dyn Store, path: &Path) -> Result<u64, StoreError> {
     let records = files::write_atomic(path, |to| store.snapshot(to))?;
-    path.parent()
-        .filter(|dir| !dir.as_os_str().is_empty())
-        .map_or(Ok(()), files::sync_dir)?;
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).map_or(Ok(()), files::sync_dir)?;
     Ok(records)
 }
 
@@ -44,17 +42,9 @@ pub fn snapshot_to_file(store: &dyn Store, path: &Path) -> Result<u64, StoreErro
 /// `BadRequest` if the store holds records; `Corrupt` if the file is damaged.
 pub async fn restore_from_file(store: &dyn Store, path: &Path) -> Result<u64, StoreError> {
     for tree in Tree::ALL.into_iter().filter(|tree| *tree != Tree::Meta) {
-        let page = store.scan(
-            tree,
-            &Scan {
-                limit: 1,
-                ..Scan::default()
-            },
-        )?;
+        let page = store.scan(tree, &Scan { limit: 1, ..Scan::default() })?;
         if !page.items.is_empty() {
-            return Err(StoreError::BadRequest(
-                "a snapshot is restored into an empty store only".into(),
-            ));
+            return Err(StoreError::BadRequest("a snapshot is restored into an empty store only".into()));
         }
     }
     verify_file(path)?;
@@ -92,11 +82,7 @@ pub(crate) struct SnapshotWriter<'a> {
 impl<'a> SnapshotWriter<'a> {
     /// `group` orders snapshots of one store: the number of its last group of commits.
     pub(crate) fn start(to: &'a mut dyn Write, group: u64) -> Result<Self, StoreError> {
-        let mut out = Self {
-            to,
-            chain: 0,
-            count: 0,
-        };
+        let mut out = Self { to, chain: 0, count: 0 };
         out.checked(&[&MAGIC, &group.to_le_bytes()])?;
         Ok(out)
     }
@@ -121,21 +107,15 @@ impl<'a> SnapshotWriter<'a> {
     pub(crate) fn finish(mut self) -> Result<u64, StoreError> {
         let count = self.count;
         self.checked(&[&[TRAILER], &count.to_le_bytes()])?;
-        self.to
-            .flush()
-            .map_err(|e| StoreError::Io(format!("snapshot: {e}")))?;
+        self.to.flush().map_err(|e| StoreError::Io(format!("snapshot: {e}")))?;
         Ok(count)
     }
 
     fn checked(&mut self, parts: &[&[u8]]) -> Result<(), StoreError> {
-        self.chain = parts
-            .iter()
-            .fold(self.chain, |crc, part| crc32c::crc32c_append(crc, part));
+        self.chain = parts.iter().fold(self.chain, |crc, part| crc32c::crc32c_append(crc, part));
         let crc = self.chain.to_le_bytes();
         let mut parts = parts.iter().copied().chain([crc.as_slice()]);
-        parts
-            .try_for_each(|part| self.to.write_all(part))
-            .map_err(|e| StoreError::Io(format!("snapshot: {e}")))
+        parts.try_for_each(|part| self.to.write_all(part)).map_err(|e| StoreError::Io(format!("snapshot: {e}")))
     }
 }
 
@@ -153,14 +133,7 @@ impl SnapshotReader {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(|e| io_at(path, &e))?;
         let from = BufReader::with_capacity(64 << 10, file);
-        let mut reader = Self {
-            from,
-            path: path.display().to_string(),
-            chain: 0,
-            group: 0,
-            count: 0,
-            ended: false,
-        };
+        let mut reader = Self { from, path: path.display().to_string(), chain: 0, group: 0, count: 0, ended: false };
         if reader.take::<8>()? != MAGIC {
             return Err(reader.corrupt("not a snapshot"));
         }
@@ -195,8 +168,7 @@ impl SnapshotReader {
         self.fill(&mut body)?;
         self.check()?;
         self.count += 1;
-        let (name, key, schema, bytes) =
-            split(&body).ok_or_else(|| self.corrupt("a record cut short"))?;
+        let (name, key, schema, bytes) = split(&body).ok_or_else(|| self.corrupt("a record cut short"))?;
         let tree = std::str::from_utf8(name).ok().and_then(Tree::from_name);
         let tree = tree.ok_or_else(|| {
             StoreError::BadRequest(format!(
@@ -204,14 +176,7 @@ impl SnapshotReader {
                 self.path
             ))
         })?;
-        Ok((
-            tree,
-            key.to_vec(),
-            Rec {
-                schema,
-                bytes: bytes.to_vec(),
-            },
-        ))
+        Ok((tree, key.to_vec(), Rec { schema, bytes: bytes.to_vec() }))
     }
 
     fn trailer(&mut self) -> Result<(), StoreError> {
@@ -236,23 +201,15 @@ impl SnapshotReader {
     }
 
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), StoreError> {
-        self.from
-            .read_exact(bytes)
-            .map_err(|e| self.unreadable(&e))?;
+        self.from.read_exact(bytes).map_err(|e| self.unreadable(&e))?;
         self.chain = crc32c::crc32c_append(self.chain, bytes);
         Ok(())
     }
 
     fn check(&mut self) -> Result<(), StoreError> {
         let mut crc = [0; 4];
-        self.from
-            .read_exact(&mut crc)
-            .map_err(|e| self.unreadable(&e))?;
-        if u32::from_le_bytes(crc) == self.chain {
-            Ok(())
-        } else {
-            Err(self.corrupt("the checksum does not hold"))
-        }
+        self.from.read_exact(&mut crc).map_err(|e| self.unreadable(&e))?;
+        if u32::from_le_bytes(crc) == self.chain { Ok(()) } else { Err(self.corrupt("the checksum does not hold")) }
     }
 
     fn unreadable(&self, error: &std::io::Error) -> StoreError {
@@ -288,14 +245,8 @@ mod tests {
     async fn filled() -> MemStore {
         let store = MemStore::default();
         for n in 0..3_u8 {
-            let rec = Rec {
-                schema: n.into(),
-                bytes: vec![n; usize::from(n) * 10],
-            };
-            store
-                .commit(Batch::put(Tree::Ledger, [b'k', n], rec))
-                .await
-                .unwrap();
+            let rec = Rec { schema: n.into(), bytes: vec![n; usize::from(n) * 10] };
+            store.commit(Batch::put(Tree::Ledger, [b'k', n], rec)).await.unwrap();
         }
         store
     }
@@ -309,18 +260,9 @@ mod tests {
         assert_eq!(files::entries(home.path()), std::slice::from_ref(&path));
         let copy = MemStore::default();
         assert_eq!(restore_from_file(&copy, &path).await, Ok(3));
-        let all = Scan {
-            limit: 10,
-            ..Scan::default()
-        };
-        assert_eq!(
-            copy.scan(Tree::Ledger, &all),
-            store.scan(Tree::Ledger, &all)
-        );
-        assert!(matches!(
-            restore_from_file(&copy, &path).await,
-            Err(StoreError::BadRequest(_))
-        ));
+        let all = Scan { limit: 10, ..Scan::default() };
+        assert_eq!(copy.scan(Tree::Ledger, &all), store.scan(Tree::Ledger, &all));
+        assert!(matches!(restore_from_file(&copy, &path).await, Err(StoreError::BadRequest(_))));
     }
 
     #[tokio::test]
@@ -333,10 +275,7 @@ mod tests {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, &bad).unwrap();
-            assert!(
-                matches!(verify_file(&path), Err(StoreError::Corrupt(_))),
-                "bit {bit}"
-            );
+            assert!(matches!(verify_file(&path), Err(StoreError::Corrupt(_))), "bit {bit}");
         }
         for len in 0..good.len() {
             std::fs::write(&path, &good[..len]).unwrap();

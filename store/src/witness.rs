@@ -24,27 +24,17 @@ pub(crate) struct Witness {
 
 impl Witness {
     pub(crate) fn open(path: PathBuf) -> Result<Self, StoreError> {
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(|e| io_at(&path, &e))?;
+        let file =
+            File::options().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
         Ok(Self { file, path })
     }
 
     /// Notes that every group up to this one is durable.
     pub(crate) fn note(&mut self, group: u64) -> Result<(), StoreError> {
         let mut line = [0; 16];
-        let parts = MAGIC
-            .into_iter()
-            .chain(group.to_le_bytes())
-            .chain(checksum(group).to_le_bytes());
+        let parts = MAGIC.into_iter().chain(group.to_le_bytes()).chain(checksum(group).to_le_bytes());
         line.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
-        let written = self
-            .file
-            .seek(SeekFrom::Start(0))
-            .and_then(|_| self.file.write_all(&line));
+        let written = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.write_all(&line));
         written.map_err(|e| io_at(&self.path, &e))
     }
 }

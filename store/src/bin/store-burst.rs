@@ -32,24 +32,13 @@ struct Job {
 
 impl Job {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, StoreError> {
-        let usage = || {
-            StoreError::BadRequest(
-                "usage: store-burst DIR [--no-sync] [--threads N] [--check ACKS]".into(),
-            )
-        };
+        let usage = || StoreError::BadRequest("usage: store-burst DIR [--no-sync] [--threads N] [--check ACKS]".into());
         let dir = args.next().ok_or_else(usage)?.into();
-        let mut job = Self {
-            dir,
-            durability: Durability::PowerCut,
-            threads: 4,
-            check: None,
-        };
+        let mut job = Self { dir, durability: Durability::PowerCut, threads: 4, check: None };
         while let Some(flag) = args.next() {
             match flag.as_str() {
                 "--no-sync" => job.durability = Durability::ProcessEnd,
-                "--threads" => {
-                    job.threads = args.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?
-                }
+                "--threads" => job.threads = args.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?,
                 "--check" => job.check = Some(args.next().ok_or_else(usage)?.into()),
                 _ => return Err(usage()),
             }
@@ -58,10 +47,7 @@ impl Job {
     }
 
     fn open(&self) -> Result<std::sync::Arc<SledStore>, StoreError> {
-        let opened = SledStore::open(Options {
-            durability: self.durability,
-            ..Options::new(&self.dir)
-        })?;
+        let opened = SledStore::open(Options { durability: self.durability, ..Options::new(&self.dir) })?;
         if let Some(told) = opened.quarantined {
             let _ = writeln!(io::stderr(), "store-burst: {told}");
         }
@@ -75,21 +61,13 @@ fn number(thread: u64, count: u64) -> u64 {
 }
 
 fn tree(number: u64) -> Tree {
-    if number.is_multiple_of(2) {
-        Tree::Keys
-    } else {
-        Tree::Ledger
-    }
+    if number.is_multiple_of(2) { Tree::Keys } else { Tree::Ledger }
 }
 
 /// What the record of that number holds: by construction, so that the judge needs no memory. One in 32 is long enough
 /// to become a file of its own.
 fn record(number: u64) -> Rec {
-    let len = if number % 32 == 31 {
-        20_000
-    } else {
-        16 + number % 400
-    };
+    let len = if number % 32 == 31 { 20_000 } else { 16 + number % 400 };
     let mut state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let bytes = (0..len).map(|_| {
         state ^= state << 13;
@@ -97,18 +75,12 @@ fn record(number: u64) -> Rec {
         state ^= state << 17;
         state as u8
     });
-    Rec {
-        schema: 1,
-        bytes: bytes.collect(),
-    }
+    Rec { schema: 1, bytes: bytes.collect() }
 }
 
 /// Each thread's latest count: overwritten by every commit of the thread.
 fn latest(count: u64) -> Rec {
-    Rec {
-        schema: 1,
-        bytes: count.to_be_bytes().to_vec(),
-    }
+    Rec { schema: 1, bytes: count.to_be_bytes().to_vec() }
 }
 
 fn latest_key(thread: u64) -> Vec<u8> {
@@ -127,22 +99,15 @@ fn burst(job: &Job) -> Result<(), StoreError> {
                 })
             })
             .collect();
-        threads
-            .into_iter()
-            .find_map(|thread| thread.join().ok().and_then(Result::err))
+        threads.into_iter().find_map(|thread| thread.join().ok().and_then(Result::err))
     });
     failed.map_or(Ok(()), Err)
 }
 
 fn write(store: &dyn Store, acks: &Mutex<io::Stdout>, thread: u64) -> Result<(), StoreError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .map_err(|e| StoreError::Io(e.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|e| StoreError::Io(e.to_string()))?;
     let found = store.get(Tree::Limits, &latest_key(thread))?;
-    let mut before = found
-        .as_ref()
-        .and_then(|rec| rec.bytes.as_slice().try_into().ok())
-        .map(u64::from_be_bytes);
+    let mut before = found.as_ref().and_then(|rec| rec.bytes.as_slice().try_into().ok()).map(u64::from_be_bytes);
     loop {
         let count = before.map_or(0, |count| count + 1);
         let number = number(thread, count);
@@ -151,13 +116,9 @@ fn write(store: &dyn Store, acks: &Mutex<io::Stdout>, thread: u64) -> Result<(),
             .and_put(Tree::Limits, latest_key(thread), latest(count))
             .when(Tree::Limits, latest_key(thread), expect);
         runtime.block_on(store.commit(batch))?;
-        let mut acks = acks
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut acks = acks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // A reader that has gone ends the burst.
-        writeln!(acks, "{number}.")
-            .and_then(|()| acks.flush())
-            .map_err(|e| StoreError::Io(e.to_string()))?;
+        writeln!(acks, "{number}.").and_then(|()| acks.flush()).map_err(|e| StoreError::Io(e.to_string()))?;
         before = Some(count);
     }
 }
@@ -167,27 +128,18 @@ fn check(job: &Job, acks: &PathBuf) -> Result<ExitCode, StoreError> {
     let store = job.open()?;
     let (mut checked, mut lost) = (0_u64, 0_u64);
     for line in acks.lines() {
-        let Some(number) = line
-            .strip_suffix('.')
-            .and_then(|line| line.parse::<u64>().ok())
-        else {
+        let Some(number) = line.strip_suffix('.').and_then(|line| line.parse::<u64>().ok()) else {
             continue;
         };
         checked += 1;
         let there = store.get(tree(number), &number.to_be_bytes()) == Ok(Some(record(number)));
         let (thread, count) = (number >> 40, number & ((1 << 40) - 1));
         let reached = store.get(Tree::Limits, &latest_key(thread)).ok().flatten();
-        let reached = reached
-            .and_then(|rec| rec.bytes.try_into().ok())
-            .map(u64::from_be_bytes);
+        let reached = reached.and_then(|rec| rec.bytes.try_into().ok()).map(u64::from_be_bytes);
         if !there || reached.is_none_or(|reached| reached < count) {
             lost += 1;
         }
     }
     let _ = writeln!(io::stdout(), "checked {checked} lost {lost}");
-    Ok(if lost == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(2)
-    })
+    Ok(if lost == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }

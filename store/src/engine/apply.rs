@@ -44,19 +44,10 @@ type Step<T> = Result<T, ConflictableTransactionError<StoreError>>;
 impl Engine {
     /// Puts the values into envelopes, the large ones into files.
     pub(super) fn prepare(&self, batch: Batch) -> Result<Prepared, StoreError> {
-        let mut prepared = Prepared {
-            expect: batch.expect,
-            writes: Vec::new(),
-            wrote_blobs: false,
-        };
+        let mut prepared = Prepared { expect: batch.expect, writes: Vec::new(), wrote_blobs: false };
         for op in batch.ops {
             let write = match op {
-                Op::Delete { tree, key } => Write {
-                    tree,
-                    key,
-                    sealed: None,
-                    blob: None,
-                },
+                Op::Delete { tree, key } => Write { tree, key, sealed: None, blob: None },
                 Op::Put { tree, key, rec } => self.prepare_put(tree, key, rec)?,
             };
             prepared.wrote_blobs |= write.blob.is_some();
@@ -72,20 +63,8 @@ impl Engine {
         } else {
             (Body::Inline(rec.bytes), None)
         };
-        let sealed = envelope::seal(
-            tree,
-            &key,
-            &Sealed {
-                schema: rec.schema,
-                body,
-            },
-        );
-        Ok(Write {
-            tree,
-            key,
-            sealed: Some(sealed),
-            blob,
-        })
+        let sealed = envelope::seal(tree, &key, &Sealed { schema: rec.schema, body });
+        Ok(Write { tree, key, sealed: Some(sealed), blob })
     }
 
     /// Applies a batch in one transaction, its preconditions included.
@@ -108,10 +87,7 @@ impl Engine {
         }
         tables.push(&self.handles()?.refs);
         let done = tables.as_slice().transaction(|views| {
-            let views = Views {
-                touched: &touched,
-                views,
-            };
+            let views = Views { touched: &touched, views };
             for (tree, key, expect) in &batch.expect {
                 check(&views, *tree, key, expect)?;
             }
@@ -130,8 +106,7 @@ impl Engine {
 
 fn touched(batch: &Prepared) -> Vec<Tree> {
     let named = |tree: &Tree| {
-        batch.expect.iter().any(|(named, _, _)| named == tree)
-            || batch.writes.iter().any(|w| w.tree == *tree)
+        batch.expect.iter().any(|(named, _, _)| named == tree) || batch.writes.iter().any(|w| w.tree == *tree)
     };
     Tree::ALL.into_iter().filter(named).collect()
 }
@@ -144,20 +119,12 @@ struct Views<'a> {
 
 impl Views<'_> {
     fn table(&self, tree: Tree) -> Step<&TransactionalTree> {
-        let found = self
-            .touched
-            .iter()
-            .zip(self.views)
-            .find(|(name, _)| **name == tree);
-        found
-            .map(|(_, view)| view)
-            .ok_or_else(|| abort(StoreError::Io(format!("no tree {}", tree.name()))))
+        let found = self.touched.iter().zip(self.views).find(|(name, _)| **name == tree);
+        found.map(|(_, view)| view).ok_or_else(|| abort(StoreError::Io(format!("no tree {}", tree.name()))))
     }
 
     fn refs(&self) -> Step<&TransactionalTree> {
-        self.views
-            .last()
-            .ok_or_else(|| abort(StoreError::Io("no tree of references".into())))
+        self.views.last().ok_or_else(|| abort(StoreError::Io("no tree of references".into())))
     }
 }
 
@@ -179,11 +146,7 @@ fn check(views: &Views<'_>, tree: Tree, key: &[u8], expect: &Expect) -> Step<()>
         }
         _ => false,
     };
-    if holds {
-        Ok(())
-    } else {
-        Err(abort(StoreError::Conflict))
-    }
+    if holds { Ok(()) } else { Err(abort(StoreError::Conflict)) }
 }
 
 fn stage(views: &Views<'_>, write: &Write) -> Step<()> {
@@ -194,11 +157,7 @@ fn stage(views: &Views<'_>, write: &Write) -> Step<()> {
     };
     // A corrupt old record may leave a stale reference, hence a file nobody needs: harmless.
     let old = old.and_then(|old| envelope::unseal(write.tree, &write.key, &old).ok());
-    if let Some(Sealed {
-        body: Body::Blob(id),
-        ..
-    }) = old
-    {
+    if let Some(Sealed { body: Body::Blob(id), .. }) = old {
         views.refs()?.remove(reference(&id, write))?;
     }
     if let Some(id) = write.blob {
@@ -208,11 +167,5 @@ fn stage(views: &Views<'_>, write: &Write) -> Step<()> {
 }
 
 fn reference(id: &BlobId, write: &Write) -> Vec<u8> {
-    [
-        id.as_slice(),
-        write.tree.name().as_bytes(),
-        b"/",
-        &write.key,
-    ]
-    .concat()
+    [id.as_slice(), write.tree.name().as_bytes(), b"/", &write.key].concat()
 }

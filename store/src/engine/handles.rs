@@ -44,11 +44,8 @@ impl Handles {
     }
 
     fn open_once(dir: &Path, cache_bytes: u64) -> Result<Self, StoreError> {
-        let config = sled::Config::new()
-            .path(dir)
-            .segment_size(SEGMENT)
-            .flush_every_ms(None)
-            .cache_capacity(cache_bytes);
+        let config =
+            sled::Config::new().path(dir).segment_size(SEGMENT).flush_every_ms(None).cache_capacity(cache_bytes);
         let opening = thread::Builder::new()
             .name("store-open-engine".into())
             .spawn(move || {
@@ -59,12 +56,7 @@ impl Handles {
                 }
                 let refs = db.open_tree("blob-refs")?;
                 let marks = db.open_tree("store-marks")?;
-                Ok(Self {
-                    db,
-                    trees,
-                    refs,
-                    marks,
-                })
+                Ok(Self { db, trees, refs, marks })
             })
             .map_err(|e| io_at(dir, &e))?;
         match opening.join() {
@@ -81,22 +73,17 @@ impl Handles {
     /// for ever: on a thread, with a bound.
     pub(super) fn release(self) {
         let (done, released) = mpsc::channel();
-        let spawned = thread::Builder::new()
-            .name("store-release".into())
-            .spawn(move || {
-                let dropped = catch_unwind(AssertUnwindSafe(|| drop(self)));
-                let _ = done.send(dropped.map_err(|panic| crash::text(&*panic)));
-            });
+        let spawned = thread::Builder::new().name("store-release".into()).spawn(move || {
+            let dropped = catch_unwind(AssertUnwindSafe(|| drop(self)));
+            let _ = done.send(dropped.map_err(|panic| crash::text(&*panic)));
+        });
         let why = match spawned.map(|_| released.recv_timeout(RELEASE)) {
             Ok(Ok(Ok(()))) => return,
             Ok(Ok(Err(panic))) => panic,
             Ok(Err(timeout)) => timeout.to_string(),
             Err(error) => error.to_string(),
         };
-        tracing::error!(
-            why,
-            "the engine did not close cleanly; what was acknowledged is on disk"
-        );
+        tracing::error!(why, "the engine did not close cleanly; what was acknowledged is on disk");
     }
 }
 
@@ -106,12 +93,7 @@ pub(super) fn fault(dir: &Path, error: sled::Error) -> StoreError {
         sled::Error::Io(e) if e.to_string().contains("could not acquire lock") => {
             StoreError::Locked(dir.display().to_string())
         }
-        sled::Error::Io(e)
-            if !matches!(
-                e.kind(),
-                io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData
-            ) =>
-        {
+        sled::Error::Io(e) if !matches!(e.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData) => {
             io_at(dir, &e)
         }
         other => StoreError::Corrupt(format!("{}: {other}", dir.display())),

@@ -40,12 +40,7 @@ pub struct Options {
 impl Options {
     /// 64 MiB of cache, synced writes, no migrations.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            cache_bytes: 64 << 20,
-            durability: Durability::PowerCut,
-            migrations: Vec::new(),
-        }
+        Self { path: path.into(), cache_bytes: 64 << 20, durability: Durability::PowerCut, migrations: Vec::new() }
     }
 }
 
@@ -137,8 +132,7 @@ impl Store for SledStore {
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
         let _quiet = self.writer.pause();
         let mut out = SnapshotWriter::start(to, self.engine.group()?)?;
-        self.engine
-            .for_each(|tree, key, rec| out.record(tree, key, &rec))?;
+        self.engine.for_each(|tree, key, rec| out.record(tree, key, &rec))?;
         out.finish()
     }
 

@@ -20,16 +20,11 @@ const WITNESS: &str = "witness";
 
 /// Opens on a thread of its own, so that the caller may be inside a runtime.
 pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
-    let opening = thread::Builder::new()
-        .name("store-open".into())
-        .spawn(move || open_here(&options));
+    let opening = thread::Builder::new().name("store-open".into()).spawn(move || open_here(&options));
     let opening = opening.map_err(|e| StoreError::Io(format!("no thread for the store: {e}")))?;
-    opening.join().unwrap_or_else(|panic| {
-        Err(StoreError::Corrupt(format!(
-            "opening panicked: {}",
-            crash::text(&*panic)
-        )))
-    })
+    opening
+        .join()
+        .unwrap_or_else(|panic| Err(StoreError::Corrupt(format!("opening panicked: {}", crash::text(&*panic)))))
 }
 
 fn open_here(options: &Options) -> Result<Opened, StoreError> {
@@ -38,46 +33,28 @@ fn open_here(options: &Options) -> Result<Opened, StoreError> {
     let lock = lock(folder)?;
     files::sweep_temporary(&folder.join(SNAPSHOTS));
     recover::finish_interrupted(folder)?;
-    let (engine, quarantined) = match open_whole(folder, options.cache_bytes) {
+    let (engine, quarantined) = match open_whole(options) {
         Ok(engine) => (engine, None),
         Err(Damage::Refused(error)) => return Err(error),
         Err(damage) => {
-            let told = recover::quarantine(folder, damage, options.cache_bytes)?;
-            (
-                Engine::open(&folder.join(LIVE), options.cache_bytes)?,
-                Some(told),
-            )
+            let told = recover::quarantine(options, damage)?;
+            (Engine::open(&folder.join(LIVE), options.cache_bytes, options.durability)?, Some(told))
         }
     };
     let engine = Arc::new(engine);
     let mut witness = Witness::open(folder.join(LIVE).join(WITNESS))?;
     witness.note(engine.group()?)?;
-    let writer = Writer::start(Arc::clone(&engine), witness, options.durability)?;
-    let store = SledStore {
-        writer,
-        engine,
-        folder: folder.clone(),
-        quarantined: quarantined.clone(),
-        _lock: lock,
-    };
+    let writer = Writer::start(Arc::clone(&engine), witness)?;
+    let store = SledStore { writer, engine, folder: folder.clone(), quarantined: quarantined.clone(), _lock: lock };
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|e| StoreError::Io(format!("no runtime for migrations: {e}")))?;
     let migrated = runtime.block_on(migrate(&store, &options.migrations))?;
-    Ok(Opened {
-        store: Arc::new(store),
-        quarantined,
-        migrated,
-    })
+    Ok(Opened { store: Arc::new(store), quarantined, migrated })
 }
 
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join("lock");
-    let file = File::options()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(|e| io_at(&path, &e))?;
+    let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Locked(folder.display().to_string())),
@@ -86,15 +63,13 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 }
 
 /// Opens the engine and makes sure that it holds what was acknowledged.
-fn open_whole(folder: &Path, cache_bytes: u64) -> Result<Engine, Damage> {
-    let live = folder.join(LIVE);
-    let engine = match Engine::open(&live, cache_bytes) {
+fn open_whole(options: &Options) -> Result<Engine, Damage> {
+    let live = options.path.join(LIVE);
+    let open = || Engine::open(&live, options.cache_bytes, options.durability);
+    let engine = match open() {
         Err(StoreError::Corrupt(why)) if recover::drop_engine_snapshots(&live) => {
-            tracing::warn!(
-                why,
-                "opening from the engine's whole log, without its own snapshot"
-            );
-            Engine::open(&live, cache_bytes)
+            tracing::warn!(why, "opening from the engine's whole log, without its own snapshot");
+            open()
         }
         opened => opened,
     };
@@ -107,18 +82,10 @@ fn open_whole(folder: &Path, cache_bytes: u64) -> Result<Engine, Damage> {
         Ok(group) if group >= acknowledged => Ok(engine),
         Ok(group) => {
             let lost = acknowledged - group;
-            let why = format!(
-                "the engine dropped the last {lost} of {acknowledged} acknowledged groups of writes"
-            );
-            Err(Damage::Lossy {
-                engine: Box::new(engine),
-                why,
-            })
+            let why = format!("the engine dropped the last {lost} of {acknowledged} acknowledged groups of writes");
+            Err(Damage::Lossy { engine: Box::new(engine), why })
         }
-        Err(StoreError::Corrupt(why)) => Err(Damage::Lossy {
-            engine: Box::new(engine),
-            why,
-        }),
+        Err(StoreError::Corrupt(why)) => Err(Damage::Lossy { engine: Box::new(engine), why }),
         Err(other) => Err(Damage::Refused(other)),
     }
 }
@@ -128,15 +95,7 @@ fn look(engine: &Engine) -> Result<u64, StoreError> {
     let mut from = None;
     loop {
         let limit = crate::MAX_PAGE;
-        let page = engine.scan(
-            Tree::Meta,
-            &Scan {
-                from,
-                limit,
-                ..Scan::default()
-            },
-            limit,
-        )?;
+        let page = engine.scan(Tree::Meta, &Scan { from, limit, ..Scan::default() }, limit)?;
         if page.next.is_none() {
             return engine.group();
         }

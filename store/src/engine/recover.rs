@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::Options;
 use super::open::{LIVE, SNAPSHOTS};
 use super::tables::Engine;
 use crate::files::{self, io_at};
@@ -29,11 +30,8 @@ pub(super) enum Damage {
 }
 
 /// Sets the engine aside and puts the newest whole snapshot in its place; answers what it did, for people.
-pub(super) fn quarantine(
-    folder: &Path,
-    damage: Damage,
-    cache_bytes: u64,
-) -> Result<String, StoreError> {
+pub(super) fn quarantine(options: &Options, damage: Damage) -> Result<String, StoreError> {
+    let folder = &options.path;
     let why = match damage {
         Damage::Unreadable(why) => why,
         Damage::Lossy { engine, why } => {
@@ -42,22 +40,15 @@ pub(super) fn quarantine(
         }
         Damage::Refused(error) => return Err(error),
     };
-    let restored = build_replacement(folder, cache_bytes)?;
+    let restored = build_replacement(options)?;
     let aside = folder.join(format!("quarantine-{}", files::utc_stamp()));
     files::rename(&folder.join(LIVE), &aside)?;
     let told = match restored {
         Some((from, records)) => {
             files::rename(&folder.join(READY), &folder.join(LIVE))?;
-            format!(
-                "{why}; moved to {}; restored {records} records of {}",
-                aside.display(),
-                from.display()
-            )
+            format!("{why}; moved to {}; restored {records} records of {}", aside.display(), from.display())
         }
-        None => format!(
-            "{why}; moved to {}; there was no whole snapshot: started empty",
-            aside.display()
-        ),
+        None => format!("{why}; moved to {}; there was no whole snapshot: started empty", aside.display()),
     };
     tracing::error!(told, "the store was corrupt and has been set aside");
     Ok(told)
@@ -80,10 +71,8 @@ fn salvage(folder: &Path, engine: &Engine) {
 }
 
 /// Builds a whole engine from the snapshot that got furthest. A damaged one is passed over.
-fn build_replacement(
-    folder: &Path,
-    cache_bytes: u64,
-) -> Result<Option<(PathBuf, u64)>, StoreError> {
+fn build_replacement(options: &Options) -> Result<Option<(PathBuf, u64)>, StoreError> {
+    let folder = &options.path;
     for (group, path) in candidates(&folder.join(SNAPSHOTS)) {
         if let Err(error) = snapshot::verify_file(&path) {
             tracing::error!(path = %path.display(), %error, "passing over a damaged snapshot");
@@ -91,7 +80,7 @@ fn build_replacement(
         }
         let building = folder.join(BUILDING);
         remove_dir(&building)?;
-        let records = fill(&Engine::open(&building, cache_bytes)?, &path, group)?;
+        let records = fill(&Engine::open(&building, options.cache_bytes, options.durability)?, &path, group)?;
         files::rename(&building, &folder.join(READY))?;
         return Ok(Some((path, records)));
     }
@@ -136,14 +125,8 @@ pub(super) fn finish_interrupted(folder: &Path) -> Result<(), StoreError> {
 /// Removes sled's own snapshot of its page table, which is only a shortcut; a power cut may leave it torn. True if
 /// there was one.
 pub(super) fn drop_engine_snapshots(live: &Path) -> bool {
-    let is_snapshot = |path: &PathBuf| {
-        path.file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("snap."))
-    };
-    let snapshots: Vec<_> = files::entries(live)
-        .into_iter()
-        .filter(is_snapshot)
-        .collect();
+    let is_snapshot = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("snap."));
+    let snapshots: Vec<_> = files::entries(live).into_iter().filter(is_snapshot).collect();
     !snapshots.is_empty() && snapshots.iter().all(|path| fs::remove_file(path).is_ok())
 }
 
@@ -160,10 +143,7 @@ pub(super) fn prune(dir: &Path, keep: usize) {
 fn candidates(dir: &Path) -> Vec<(u64, PathBuf)> {
     let mut found: Vec<_> = files::entries(dir)
         .into_iter()
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|ext| ext == snapshot::EXTENSION)
-        })
+        .filter(|path| path.extension().is_some_and(|ext| ext == snapshot::EXTENSION))
         .filter_map(|path| Some((SnapshotReader::open(&path).ok()?.group(), path)))
         .collect();
     found.sort_unstable_by(|a, b| b.cmp(a));

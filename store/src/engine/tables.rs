@@ -9,7 +9,7 @@ use crate::crash::contained;
 use crate::envelope::{self, BlobId, Body};
 use crate::files::{self, hex, io_at};
 use crate::range::{Paging, key_range};
-use crate::{Order, Page, Rec, Report, Scan, StoreError, Tree};
+use crate::{Durability, Order, Page, Rec, Report, Scan, StoreError, Tree};
 
 /// The number of the last group of commits, in the tree of marks.
 const GROUP: &[u8] = b"group";
@@ -24,54 +24,36 @@ pub(crate) struct Engine {
     pub(super) blobs: Blobs,
     db_file: File,
     dir: PathBuf,
+    durability: Durability,
 }
 
 impl Engine {
     /// Opens sled and the large values in this folder, and makes what that created durable.
-    pub(super) fn open(dir: &Path, cache_bytes: u64) -> Result<Self, StoreError> {
+    pub(super) fn open(dir: &Path, cache_bytes: u64, durability: Durability) -> Result<Self, StoreError> {
         let handles = Handles::open(dir, cache_bytes)?;
         let refs = handles.refs.clone();
         // In doubt a file is kept.
-        let is_referenced = move |id: &BlobId| {
-            contained("refs", || Ok(refs.scan_prefix(id).next().is_some())).unwrap_or(true)
-        };
-        let blobs = Blobs::open(dir.join("blobs.d"), is_referenced)?;
+        let is_referenced =
+            move |id: &BlobId| contained("refs", || Ok(refs.scan_prefix(id).next().is_some())).unwrap_or(true);
+        let blobs = Blobs::open(dir.join("blobs.d"), durability, is_referenced)?;
         let db = dir.join("db");
-        let db_file = File::options()
-            .read(true)
-            .write(true)
-            .open(&db)
-            .map_err(|e| io_at(&db, &e))?;
-        for path in files::entries(dir)
-            .into_iter()
-            .filter(|path| path.is_file())
-        {
-            File::open(&path)
-                .and_then(|file| file.sync_all())
-                .map_err(|e| io_at(&path, &e))?;
+        let db_file = File::options().read(true).write(true).open(&db).map_err(|e| io_at(&db, &e))?;
+        for path in files::entries(dir).into_iter().filter(|path| path.is_file()) {
+            File::open(&path).and_then(|file| file.sync_all()).map_err(|e| io_at(&path, &e))?;
         }
         files::sync_dir(dir)?;
-        let engine = Self {
-            handles: Some(handles),
-            blobs,
-            db_file,
-            dir: dir.to_owned(),
-        };
+        let engine = Self { handles: Some(handles), blobs, db_file, dir: dir.to_owned(), durability };
         engine.sync_engine()?;
         Ok(engine)
     }
 
     pub(super) fn handles(&self) -> Result<&Handles, StoreError> {
-        self.handles
-            .as_ref()
-            .ok_or_else(|| StoreError::Io("the store is closed".into()))
+        self.handles.as_ref().ok_or_else(|| StoreError::Io("the store is closed".into()))
     }
 
     pub(super) fn table(&self, tree: Tree) -> Result<&sled::Tree, StoreError> {
         let table = self.handles()?.trees.iter().find(|(name, _)| *name == tree);
-        table
-            .map(|(_, table)| table)
-            .ok_or_else(|| StoreError::Io(format!("no tree {}", tree.name())))
+        table.map(|(_, table)| table).ok_or_else(|| StoreError::Io(format!("no tree {}", tree.name())))
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -83,9 +65,7 @@ impl Engine {
     }
 
     pub(super) fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
-        let raw = contained("get", || {
-            self.table(tree)?.get(key).map_err(|e| self.fault(e))
-        })?;
+        let raw = contained("get", || self.table(tree)?.get(key).map_err(|e| self.fault(e)))?;
         raw.map(|raw| self.load(tree, key, &raw)).transpose()
     }
 
@@ -139,9 +119,7 @@ impl Engine {
                     report.records += 1;
                     match self.load(*tree, &key, &raw) {
                         Ok(rec) => report.bytes += rec.bytes.len() as u64,
-                        Err(why) => {
-                            name(&mut report, format!("{}/{}: {why}", tree.name(), hex(&key)))
-                        }
+                        Err(why) => name(&mut report, format!("{}/{}: {why}", tree.name(), hex(&key))),
                     }
                 }
                 Ok(())
@@ -160,50 +138,36 @@ impl Engine {
             Body::Inline(bytes) => bytes,
             Body::Blob(id) => self.blobs.read(&id)?,
         };
-        Ok(Rec {
-            schema: sealed.schema,
-            bytes,
-        })
+        Ok(Rec { schema: sealed.schema, bytes })
     }
 
     /// The number of the last group the engine holds.
     pub(super) fn group(&self) -> Result<u64, StoreError> {
-        let raw = contained("group", || {
-            self.handles()?.marks.get(GROUP).map_err(|e| self.fault(e))
-        })?;
+        let raw = contained("group", || self.handles()?.marks.get(GROUP).map_err(|e| self.fault(e)))?;
         let Some(raw) = raw else { return Ok(0) };
-        let bytes = raw
-            .as_ref()
-            .try_into()
-            .map_err(|_| StoreError::Corrupt("the group's number".into()))?;
+        let bytes = raw.as_ref().try_into().map_err(|_| StoreError::Corrupt("the group's number".into()))?;
         Ok(u64::from_be_bytes(bytes))
     }
 
     /// Marks the group's end. The engine keeps the order of its log, so whoever finds the mark has the whole group.
     pub(super) fn mark(&self, group: u64) -> Result<(), StoreError> {
         let value = group.to_be_bytes();
-        contained("mark", || {
-            self.handles()?
-                .marks
-                .insert(GROUP, &value)
-                .map_err(|e| self.fault(e))
-        })?;
+        contained("mark", || self.handles()?.marks.insert(GROUP, &value).map_err(|e| self.fault(e)))?;
         Ok(())
     }
 
     /// Hands everything written to the operating system: it now survives the end of the process.
     pub(super) fn flush(&self) -> Result<(), StoreError> {
-        contained("flush", || {
-            self.handles()?.db.flush().map_err(|e| self.fault(e))
-        })?;
+        contained("flush", || self.handles()?.db.flush().map_err(|e| self.fault(e)))?;
         Ok(())
     }
 
     /// Makes what was flushed survive a power cut. sled's own flush does not: it never syncs the file's length.
     pub(super) fn sync_data(&self) -> Result<(), StoreError> {
-        self.db_file
-            .sync_data()
-            .map_err(|e| io_at(&self.dir.join("db"), &e))
+        if self.durability == Durability::ProcessEnd {
+            return Ok(());
+        }
+        self.db_file.sync_data().map_err(|e| io_at(&self.dir.join("db"), &e))
     }
 
     pub(super) fn sync_engine(&self) -> Result<(), StoreError> {

@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::Durability;
 use super::apply::{Prepared, Refused};
 use super::tables::Engine;
 use crate::witness::Witness;
@@ -48,19 +47,13 @@ struct Shared {
 impl Shared {
     fn poison(&self, why: &str) -> StoreError {
         if self.poisoned.set(why.to_owned()).is_ok() {
-            tracing::error!(
-                why,
-                "the store only reads from now on; restart once the disk is well"
-            );
+            tracing::error!(why, "the store only reads from now on; restart once the disk is well");
         }
-        self.poison_error()
-            .unwrap_or_else(|| StoreError::Poisoned(why.to_owned()))
+        self.poison_error().unwrap_or_else(|| StoreError::Poisoned(why.to_owned()))
     }
 
     fn poison_error(&self) -> Option<StoreError> {
-        self.poisoned
-            .get()
-            .map(|why| StoreError::Poisoned(why.clone()))
+        self.poisoned.get().map(|why| StoreError::Poisoned(why.clone()))
     }
 
     fn gate(&self) -> MutexGuard<'_, ()> {
@@ -78,37 +71,21 @@ pub(super) struct Writer {
 
 impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Request")
-            .field("bytes", &self.bytes)
-            .finish_non_exhaustive()
+        f.debug_struct("Request").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
 impl Writer {
-    pub(super) fn start(
-        engine: Arc<Engine>,
-        witness: Witness,
-        durability: Durability,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn start(engine: Arc<Engine>, witness: Witness) -> Result<Self, StoreError> {
         let group = engine.group()?;
         let shared = Arc::new(Shared::default());
         let (queue, requests) = sync_channel(QUEUE);
-        let scribe = Scribe {
-            engine,
-            witness,
-            durability,
-            group,
-            shared: Arc::clone(&shared),
-        };
+        let scribe = Scribe { engine, witness, group, shared: Arc::clone(&shared) };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || scribe.run(&requests))
             .map_err(|e| StoreError::Io(format!("no thread for the store: {e}")))?;
-        Ok(Self {
-            shared,
-            queue: RwLock::new(Some(queue)),
-            thread: Mutex::new(Some(thread)),
-        })
+        Ok(Self { shared, queue: RwLock::new(Some(queue)), thread: Mutex::new(Some(thread)) })
     }
 
     /// Queues a batch at once; the future resolves when it is durable.
@@ -121,17 +98,11 @@ impl Writer {
             return Err(poisoned);
         }
         let (answer, answered) = oneshot::channel();
-        self.enqueue(Request {
-            batch,
-            bytes,
-            answer,
-        })?;
+        self.enqueue(Request { batch, bytes, answer })?;
         let shared = Arc::clone(&self.shared);
         Ok(async move {
             // A dropped answer means that the thread is gone.
-            answered
-                .await
-                .unwrap_or_else(|_| Err(shared.poison("the writing thread has ended")))
+            answered.await.unwrap_or_else(|_| Err(shared.poison("the writing thread has ended")))
         })
     }
 
@@ -146,9 +117,7 @@ impl Writer {
         let sent = match queue.as_ref().map(|queue| queue.try_send(request)) {
             Some(Ok(())) => return Ok(()),
             Some(Err(TrySendError::Full(_))) => StoreError::Busy,
-            Some(Err(TrySendError::Disconnected(_))) => {
-                self.shared.poison("the writing thread has ended")
-            }
+            Some(Err(TrySendError::Disconnected(_))) => self.shared.poison("the writing thread has ended"),
             None => StoreError::Io("the store is closed".into()),
         };
         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -163,17 +132,8 @@ impl Writer {
 
     /// Writes what was accepted, then ends the thread.
     pub(super) fn close(&self) {
-        drop(
-            self.queue
-                .write()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        drop(self.queue.write().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Err(panic)) = thread.map(JoinHandle::join) {
             tracing::error!(why = crash::text(&*panic), "the writing thread panicked");
         }
@@ -195,7 +155,6 @@ impl Writer {
 struct Scribe {
     engine: Arc<Engine>,
     witness: Witness,
-    durability: Durability,
     group: u64,
     shared: Arc<Shared>,
 }
@@ -203,19 +162,12 @@ struct Scribe {
 impl Scribe {
     fn run(mut self, requests: &Receiver<Request>) {
         while let Ok(first) = requests.recv() {
-            let group: Vec<Request> = std::iter::once(first)
-                .chain(requests.try_iter().take(GROUP - 1))
-                .collect();
-            self.shared
-                .waiting
-                .fetch_sub(group.len(), Ordering::Relaxed);
+            let group: Vec<Request> = std::iter::once(first).chain(requests.try_iter().take(GROUP - 1)).collect();
+            self.shared.waiting.fetch_sub(group.len(), Ordering::Relaxed);
             let bytes = group.iter().map(|request| request.bytes).sum();
             // A panic drops the group's answers, which tells its callers.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.write(group))) {
-                self.shared.poison(&format!(
-                    "the writing thread panicked: {}",
-                    crash::text(&*panic)
-                ));
+                self.shared.poison(&format!("the writing thread panicked: {}", crash::text(&*panic)));
             }
             self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
         }
@@ -234,9 +186,7 @@ impl Scribe {
         let us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         shared.last_sync_us.store(us, Ordering::Relaxed);
         if outcome.is_ok() {
-            shared
-                .commits
-                .fetch_add(written.len() as u64, Ordering::Relaxed);
+            shared.commits.fetch_add(written.len() as u64, Ordering::Relaxed);
             shared.groups.fetch_add(1, Ordering::Relaxed);
         }
         for answer in written {
@@ -249,11 +199,7 @@ impl Scribe {
     fn prepare(&self, group: Vec<Request>) -> Vec<(Prepared, Answer)> {
         let mut prepared = Vec::with_capacity(group.len());
         for Request { batch, answer, .. } in group {
-            match self
-                .shared
-                .poison_error()
-                .map_or_else(|| self.engine.prepare(batch), Err)
-            {
+            match self.shared.poison_error().map_or_else(|| self.engine.prepare(batch), Err) {
                 Ok(batch) => prepared.push((batch, answer)),
                 Err(error) => drop(answer.send(Err(error))),
             }
@@ -293,14 +239,7 @@ impl Scribe {
             return Err(poisoned);
         }
         let group = self.group + 1;
-        let synced = self
-            .engine
-            .mark(group)
-            .and_then(|()| self.engine.flush())
-            .and_then(|()| match self.durability {
-                Durability::PowerCut => self.engine.sync_data(),
-                Durability::ProcessEnd => Ok(()),
-            });
+        let synced = self.engine.mark(group).and_then(|()| self.engine.flush()).and_then(|()| self.engine.sync_data());
         synced.map_err(|error| self.shared.poison(&error.to_string()))?;
         self.group = group;
         if let Err(error) = self.witness.note(group) {
@@ -317,52 +256,57 @@ mod tests {
     use crate::{Rec, Tree};
 
     fn put(key: &str) -> Batch {
-        Batch::put(
-            Tree::Keys,
-            key,
-            Rec {
-                schema: 1,
-                bytes: b"v".to_vec(),
-            },
-        )
+        Batch::put(Tree::Keys, key, Rec { schema: 1, bytes: b"v".to_vec() })
     }
 
     #[tokio::test]
     async fn after_a_failed_sync_nothing_is_acknowledged_and_reads_go_on() {
         let home = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open(home.path(), 8 << 20).unwrap();
+        let mut engine = Engine::open(home.path(), 8 << 20, crate::Durability::PowerCut).unwrap();
         let before = engine.prepare(put("before")).unwrap();
         engine.apply(&before).unwrap();
         engine.break_sync();
         let engine = Arc::new(engine);
         let witness = Witness::open(home.path().join("witness")).unwrap();
-        let writer = Writer::start(Arc::clone(&engine), witness, Durability::PowerCut).unwrap();
+        let writer = Writer::start(Arc::clone(&engine), witness).unwrap();
 
         // Both wait for the same group or the second finds the poison: neither is acknowledged.
-        let (first, second) = (
-            writer.submit(put("a"), 2).unwrap(),
-            writer.submit(put("b"), 2),
-        );
-        let Err(StoreError::Poisoned(why)) = first.await else {
-            panic!("acknowledged")
-        };
+        let (first, second) = (writer.submit(put("a"), 2).unwrap(), writer.submit(put("b"), 2));
+        let Err(StoreError::Poisoned(why)) = first.await else { panic!("acknowledged") };
         assert!(why.contains("db: "), "{why}");
         let second = match second {
             Ok(answer) => answer.await,
             Err(refused) => Err(refused),
         };
         assert_eq!(second, Err(StoreError::Poisoned(why.clone())));
-        assert_eq!(
-            writer.submit(put("c"), 2).err(),
-            Some(StoreError::Poisoned(why.clone()))
-        );
+        assert_eq!(writer.submit(put("c"), 2).err(), Some(StoreError::Poisoned(why.clone())));
         let stats = writer.stats();
-        assert_eq!(
-            (stats.poisoned, stats.commits, stats.groups),
-            (Some(why), 0, 0)
-        );
+        assert_eq!((stats.poisoned, stats.commits, stats.groups), (Some(why), 0, 0));
         assert!(engine.get(Tree::Keys, b"before").unwrap().is_some());
         assert_eq!(crate::witness::read(&home.path().join("witness")), None);
         writer.close();
+    }
+
+    #[tokio::test]
+    async fn when_the_thread_is_gone_callers_get_an_error_and_never_wait() {
+        let (queue, requests) = sync_channel(QUEUE);
+        let writer = Writer { shared: Arc::default(), queue: RwLock::new(Some(queue)), thread: Mutex::new(None) };
+        let accepted = writer.submit(put("a"), 2).unwrap();
+        drop(requests);
+        let gone = Err(StoreError::Poisoned("the writing thread has ended".into()));
+        assert_eq!(accepted.await, gone);
+        assert_eq!(writer.submit(put("b"), 2).err(), gone.err());
+    }
+
+    #[test]
+    fn more_than_the_queue_holds_is_refused_in_count_and_in_bytes() {
+        let (queue, requests) = sync_channel(QUEUE);
+        let writer = Writer { shared: Arc::default(), queue: RwLock::new(Some(queue)), thread: Mutex::new(None) };
+        let waiting: Vec<_> = (0..QUEUE).map(|_| writer.submit(put("a"), 2).unwrap()).collect();
+        assert_eq!(writer.submit(put("a"), 2).err(), Some(StoreError::Busy));
+        assert_eq!(writer.stats().queue_depth, QUEUE);
+        drop((waiting, requests.recv().unwrap()));
+        assert_eq!(writer.submit(put("a"), QUEUE_BYTES).err(), Some(StoreError::Busy));
+        assert!(writer.submit(put("a"), 2).is_ok());
     }
 }

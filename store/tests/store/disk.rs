@@ -3,9 +3,7 @@
 use std::fs;
 
 use futures::future::join_all;
-use muster_store::{
-    Batch, Expect, Options, SledStore, Store, StoreError, Tree, restore_from_file, snapshot_to_file,
-};
+use muster_store::{Batch, Expect, Options, SledStore, Store, StoreError, Tree, restore_from_file, snapshot_to_file};
 
 use crate::support::{all, rec};
 
@@ -14,22 +12,13 @@ async fn waiting_commits_share_one_sync() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     let before = store.stats();
-    let commits =
-        (0..500_u32).map(|n| store.commit(Batch::put(Tree::Keys, n.to_be_bytes(), rec("v"))));
-    assert!(
-        join_all(commits)
-            .await
-            .into_iter()
-            .all(|done| done == Ok(()))
-    );
+    let commits = (0..500_u32).map(|n| store.commit(Batch::put(Tree::Keys, n.to_be_bytes(), rec("v"))));
+    assert!(join_all(commits).await.into_iter().all(|done| done == Ok(())));
     let stats = store.stats();
     assert_eq!(stats.commits - before.commits, 500);
     // By construction: while the first group is synced the others queue up. One sync each would be 500.
     assert!(stats.groups - before.groups < 250, "{stats:?}");
-    assert!(
-        stats.last_sync_us > 0 && stats.bytes_on_disk > 0 && stats.queue_depth == 0,
-        "{stats:?}"
-    );
+    assert!(stats.last_sync_us > 0 && stats.bytes_on_disk > 0 && stats.queue_depth == 0, "{stats:?}");
     assert_eq!(stats.poisoned, None);
 }
 
@@ -37,22 +26,11 @@ async fn waiting_commits_share_one_sync() {
 async fn of_many_who_swap_the_same_record_one_wins() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
-    let claims = (0..50_u8).map(|n| {
-        store.commit(Batch::put(Tree::Keys, "claim", rec([n])).when(
-            Tree::Keys,
-            "claim",
-            Expect::Absent,
-        ))
-    });
+    let claims = (0..50_u8)
+        .map(|n| store.commit(Batch::put(Tree::Keys, "claim", rec([n])).when(Tree::Keys, "claim", Expect::Absent)));
     let outcomes = join_all(claims).await;
     assert_eq!(outcomes.iter().filter(|done| done.is_ok()).count(), 1);
-    assert_eq!(
-        outcomes
-            .iter()
-            .filter(|done| **done == Err(StoreError::Conflict))
-            .count(),
-        49
-    );
+    assert_eq!(outcomes.iter().filter(|done| **done == Err(StoreError::Conflict)).count(), 49);
     assert_eq!(store.get(Tree::Keys, b"claim"), Ok(Some(rec([0]))));
 }
 
@@ -61,23 +39,14 @@ async fn a_full_queue_says_so_and_closing_writes_what_was_accepted() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     // 3 MiB each: the bound on waiting bytes (64 MiB) is reached before the writer can have synced 22 files.
-    let commits: Vec<_> = (0..200_u8)
-        .map(|n| store.commit(Batch::put(Tree::Keys, [n], rec(vec![n; 3 << 20]))))
-        .collect();
+    let commits: Vec<_> =
+        (0..200_u8).map(|n| store.commit(Batch::put(Tree::Keys, [n], rec(vec![n; 3 << 20])))).collect();
     store.close();
     let outcomes = join_all(commits).await;
     let accepted = outcomes.iter().filter(|done| done.is_ok()).count();
-    assert!(
-        outcomes
-            .iter()
-            .all(|done| *done == Ok(()) || *done == Err(StoreError::Busy)),
-        "{outcomes:?}"
-    );
+    assert!(outcomes.iter().all(|done| *done == Ok(()) || *done == Err(StoreError::Busy)), "{outcomes:?}");
     assert!((21..200).contains(&accepted), "{accepted}");
-    assert!(matches!(
-        store.commit(Batch::delete(Tree::Keys, "k")).await,
-        Err(StoreError::Io(_))
-    ));
+    assert!(matches!(store.commit(Batch::delete(Tree::Keys, "k")).await, Err(StoreError::Io(_))));
     drop(store);
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     assert_eq!(all(&*store, Tree::Keys).len(), accepted);
@@ -86,32 +55,16 @@ async fn a_full_queue_says_so_and_closing_writes_what_was_accepted() {
 #[tokio::test]
 async fn large_values_are_files_of_their_own_and_go_when_nobody_needs_them() {
     let home = tempfile::tempdir().unwrap();
-    let files = || {
-        fs::read_dir(home.path().join("live/blobs.d"))
-            .unwrap()
-            .count()
-    };
+    let files = || fs::read_dir(home.path().join("live/blobs.d")).unwrap().count();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     let large = rec(vec![1; 20_000]);
     for key in ["a", "b"] {
-        store
-            .commit(Batch::put(Tree::Keys, key, large.clone()))
-            .await
-            .unwrap();
+        store.commit(Batch::put(Tree::Keys, key, large.clone())).await.unwrap();
     }
-    store
-        .commit(Batch::put(Tree::Keys, "c", rec(vec![2; 20_000])))
-        .await
-        .unwrap();
-    store
-        .commit(Batch::put(Tree::Keys, "d", rec(vec![3; 16_384])))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, "c", rec(vec![2; 20_000]))).await.unwrap();
+    store.commit(Batch::put(Tree::Keys, "d", rec(vec![3; 16_384]))).await.unwrap();
     assert_eq!(files(), 2, "the same value is one file; 16 KiB is no file");
-    store
-        .commit(Batch::delete(Tree::Keys, "a").and_put(Tree::Keys, "c", rec("small")))
-        .await
-        .unwrap();
+    store.commit(Batch::delete(Tree::Keys, "a").and_put(Tree::Keys, "c", rec("small"))).await.unwrap();
     drop(store);
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     assert_eq!(files(), 1);
@@ -128,10 +81,7 @@ fn a_second_store_on_the_folder_is_refused_until_the_first_is_dropped() {
     let home = tempfile::tempdir().unwrap();
     let first = SledStore::open(Options::new(home.path())).unwrap();
     let refused = SledStore::open(Options::new(home.path())).unwrap_err();
-    assert_eq!(
-        refused,
-        StoreError::Locked(home.path().display().to_string())
-    );
+    assert_eq!(refused, StoreError::Locked(home.path().display().to_string()));
     drop(first);
     assert!(SledStore::open(Options::new(home.path())).is_ok());
 }
@@ -141,9 +91,7 @@ fn a_folder_that_cannot_be_is_a_clear_error_and_nothing_is_set_aside() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("file");
     fs::write(&file, "in the way").unwrap();
-    let Err(StoreError::Io(why)) = SledStore::open(Options::new(file.join("data"))) else {
-        panic!("opened")
-    };
+    let Err(StoreError::Io(why)) = SledStore::open(Options::new(file.join("data"))) else { panic!("opened") };
     assert!(why.contains("a file is in the way of a folder"), "{why}");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
 }
@@ -153,20 +101,11 @@ async fn an_unreadable_engine_is_set_aside_and_the_newest_whole_snapshot_restore
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     let large = rec(vec![9; 50_000]);
-    store
-        .commit(Batch::put(Tree::Keys, "a", rec("1")).and_put(Tree::Ledger, "big", large.clone()))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, "a", rec("1")).and_put(Tree::Ledger, "big", large.clone())).await.unwrap();
     store.save_snapshot(3).unwrap();
-    store
-        .commit(Batch::put(Tree::Keys, "a", rec("2")))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, "a", rec("2"))).await.unwrap();
     let newest = store.save_snapshot(3).unwrap();
-    store
-        .commit(Batch::put(Tree::Keys, "a", rec("3")))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, "a", rec("3"))).await.unwrap();
     drop(store);
     fs::write(&newest, "no snapshot any more").unwrap();
     let db = home.path().join("live/db");
@@ -177,32 +116,16 @@ async fn an_unreadable_engine_is_set_aside_and_the_newest_whole_snapshot_restore
     let opened = SledStore::open(Options::new(home.path())).unwrap();
     let told = opened.quarantined.unwrap();
     assert_eq!(opened.store.stats().quarantined.as_ref(), Some(&told));
-    assert_eq!(
-        opened.store.get(Tree::Keys, b"a"),
-        Ok(Some(rec("1"))),
-        "{told}"
-    );
+    assert_eq!(opened.store.get(Tree::Keys, b"a"), Ok(Some(rec("1"))), "{told}");
     assert_eq!(opened.store.get(Tree::Ledger, b"big"), Ok(Some(large)));
     let aside: Vec<_> = fs::read_dir(home.path())
         .unwrap()
         .map(|entry| entry.unwrap())
-        .filter(|entry| {
-            entry
-                .file_name()
-                .to_string_lossy()
-                .starts_with("quarantine-")
-        })
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("quarantine-"))
         .collect();
     assert_eq!(aside.len(), 1);
-    assert!(
-        aside[0].path().join("db").is_file(),
-        "what was corrupt is kept"
-    );
-    opened
-        .store
-        .commit(Batch::put(Tree::Keys, "a", rec("4")))
-        .await
-        .unwrap();
+    assert!(aside[0].path().join("db").is_file(), "what was corrupt is kept");
+    opened.store.commit(Batch::put(Tree::Keys, "a", rec("4"))).await.unwrap();
     drop(opened.store);
     let opened = SledStore::open(Options::new(home.path())).unwrap();
     assert_eq!(opened.quarantined, None);
@@ -214,32 +137,19 @@ async fn an_unreadable_engine_is_set_aside_and_the_newest_whole_snapshot_restore
 async fn a_tail_the_engine_dropped_silently_is_noticed_and_the_rest_is_kept() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
-    store
-        .commit(Batch::put(Tree::Keys, "early", rec("1")))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, "early", rec("1"))).await.unwrap();
     let needle = b"the very last acknowledged value";
-    store
-        .commit(Batch::put(Tree::Keys, "late", rec(*needle)))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, "late", rec(*needle))).await.unwrap();
     drop(store);
     let db = home.path().join("live/db");
     let mut bytes = fs::read(&db).unwrap();
-    let at = bytes
-        .windows(needle.len())
-        .rposition(|window| window == needle)
-        .unwrap();
+    let at = bytes.windows(needle.len()).rposition(|window| window == needle).unwrap();
     bytes[at] ^= 1;
     fs::write(&db, &bytes).unwrap();
 
     let opened = SledStore::open(Options::new(home.path())).unwrap();
     let told = opened.quarantined.expect("the loss was not noticed");
-    assert_eq!(
-        opened.store.get(Tree::Keys, b"early"),
-        Ok(Some(rec("1"))),
-        "{told}"
-    );
+    assert_eq!(opened.store.get(Tree::Keys, b"early"), Ok(Some(rec("1"))), "{told}");
     assert_eq!(opened.store.get(Tree::Keys, b"late"), Ok(None));
 }
 
@@ -248,18 +158,13 @@ async fn a_tail_the_engine_dropped_silently_is_noticed_and_the_rest_is_kept() {
 async fn an_interrupted_quarantine_is_finished_by_the_next_start() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
-    store
-        .commit(Batch::put(Tree::Keys, "a", rec("1")))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, "a", rec("1"))).await.unwrap();
     drop(store);
     fs::rename(home.path().join("live"), home.path().join("restore.ready")).unwrap();
     fs::create_dir(home.path().join("restore.tmp")).unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     assert_eq!(store.get(Tree::Keys, b"a"), Ok(Some(rec("1"))));
-    assert!(
-        !home.path().join("restore.tmp").exists() && !home.path().join("restore.ready").exists()
-    );
+    assert!(!home.path().join("restore.tmp").exists() && !home.path().join("restore.ready").exists());
 }
 
 #[tokio::test]
@@ -267,16 +172,9 @@ async fn a_snapshot_moves_a_store_to_another_folder() {
     let (home, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     for n in 0..600_u32 {
-        drop(store.commit(Batch::put(
-            Tree::Ledger,
-            n.to_be_bytes(),
-            rec(vec![7; n as usize * 40]),
-        )));
+        drop(store.commit(Batch::put(Tree::Ledger, n.to_be_bytes(), rec(vec![7; n as usize * 40]))));
     }
-    store
-        .commit(Batch::put(Tree::Keys, "last", rec("1")))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, "last", rec("1"))).await.unwrap();
     let file = home.path().join("backup.snap");
     // 601 records and the store's own four facts.
     assert_eq!(snapshot_to_file(&*store, &file), Ok(605));
@@ -293,10 +191,7 @@ async fn only_so_many_snapshots_are_kept() {
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     let mut saved = Vec::new();
     for n in 0..4_u8 {
-        store
-            .commit(Batch::put(Tree::Keys, [n], rec([n])))
-            .await
-            .unwrap();
+        store.commit(Batch::put(Tree::Keys, [n], rec([n]))).await.unwrap();
         saved.push(store.save_snapshot(2).unwrap());
     }
     let exist: Vec<_> = saved.iter().map(|path| path.exists()).collect();

@@ -8,6 +8,9 @@ use muster_store::{Batch, Options, Rec, SledStore, Store, StoreError, Tree};
 
 use crate::support::{Random, rec};
 
+/// The engine's log grows by segments of this many bytes.
+const SEGMENT: usize = 8 << 20;
+
 /// Each key's present value, and every value it ever had.
 #[derive(Default)]
 struct Truth {
@@ -19,10 +22,7 @@ async fn put(store: &SledStore, truth: &mut Truth, key: usize, value: Vec<u8>) {
     let key = (key as u32).to_be_bytes().to_vec();
     truth.ever.insert((key.clone(), value.clone()));
     truth.now.insert(key.clone(), rec(value.clone()));
-    store
-        .commit(Batch::put(Tree::Keys, key, rec(value)))
-        .await
-        .unwrap();
+    store.commit(Batch::put(Tree::Keys, key, rec(value))).await.unwrap();
 }
 
 /// A store with a past: overwrites, large values, two starts, a snapshot in the middle.
@@ -32,11 +32,7 @@ async fn lived_in(path: &Path) -> Truth {
     for start in 0..3 {
         let store = SledStore::open(Options::new(path)).unwrap().store;
         for n in 0..120 {
-            let len = if n % 40 == 39 {
-                17_000 + n
-            } else {
-                20 + random.below(200)
-            };
+            let len = if n % 40 == 39 { 17_000 + n } else { 20 + random.below(200) };
             let value = format!("{start}/{n}/").bytes().cycle().take(len).collect();
             let key = random.below(80);
             put(&store, &mut truth, key, value).await;
@@ -50,10 +46,7 @@ async fn lived_in(path: &Path) -> Truth {
 
 fn files_of_every_kind(path: &Path) -> Vec<Vec<PathBuf>> {
     let in_dir = |dir: &str| -> Vec<PathBuf> {
-        let mut files: Vec<_> = fs::read_dir(path.join(dir))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let mut files: Vec<_> = fs::read_dir(path.join(dir)).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.retain(|file| file.is_file());
         files.sort();
         files
@@ -61,12 +54,7 @@ fn files_of_every_kind(path: &Path) -> Vec<Vec<PathBuf>> {
     let live = |name: &str| -> Vec<PathBuf> {
         in_dir("live")
             .into_iter()
-            .filter(|file| {
-                file.file_name()
-                    .unwrap()
-                    .to_string_lossy()
-                    .starts_with(name)
-            })
+            .filter(|file| file.file_name().unwrap().to_string_lossy().starts_with(name))
             .collect()
     };
     // The engine's log is the likeliest victim: it gets every second flip.
@@ -115,18 +103,14 @@ struct Tally {
 }
 
 fn judge(copy: &Path, truth: &Truth, what: &str, tally: &mut Tally) {
-    let opened =
-        SledStore::open(Options::new(copy)).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let opened = SledStore::open(Options::new(copy)).unwrap_or_else(|error| panic!("{what}: {error}"));
     let mut refused = 0;
     for (key, now) in &truth.now {
         match (opened.store.get(Tree::Keys, key), &opened.quarantined) {
             (Ok(Some(found)), None) => assert_eq!(found, *now, "{what}: a wrong value"),
             (Ok(None), None) => panic!("{what}: a value is gone and nobody said so"),
             (Ok(Some(found)), Some(_)) => {
-                assert!(
-                    truth.ever.contains(&(key.clone(), found.bytes)),
-                    "{what}: a value that never was"
-                );
+                assert!(truth.ever.contains(&(key.clone(), found.bytes)), "{what}: a value that never was");
             }
             (Ok(None), Some(_)) => {}
             (Err(StoreError::Corrupt(_)), _) => refused += 1,
@@ -134,11 +118,7 @@ fn judge(copy: &Path, truth: &Truth, what: &str, tally: &mut Tally) {
         }
     }
     let report = opened.store.verify().unwrap();
-    assert_eq!(
-        report.corrupt.is_empty(),
-        refused == 0,
-        "{what}: verify and get disagree: {report:?}"
-    );
+    assert_eq!(report.corrupt.is_empty(), refused == 0, "{what}: verify and get disagree: {report:?}");
     match (&opened.quarantined, refused) {
         (Some(_), _) => tally.quarantined += 1,
         (None, 0) => tally.whole += 1,
@@ -160,24 +140,45 @@ async fn fifty_flipped_bits() {
         let file = &kind[random.below(kind.len())];
         let copy = home.path().join("copy");
         copy_dir(&original, &copy);
-        flip(
-            &copy.join(file.strip_prefix(&original).unwrap()),
-            &mut random,
-        );
+        flip(&copy.join(file.strip_prefix(&original).unwrap()), &mut random);
         let whole = tally.whole;
-        judge(
-            &copy,
-            &truth,
-            &format!("round {round}, {}", file.display()),
-            &mut tally,
-        );
+        judge(&copy, &truth, &format!("round {round}, {}", file.display()), &mut tally);
         quiet_db += usize::from(file.ends_with("db") && tally.whole > whole);
         fs::remove_dir_all(&copy).unwrap();
     }
     println!("{tally:?}, of the 25 in the engine's log {quiet_db} had no effect");
     // The test must be able to see damage at all.
-    assert!(
-        tally.corrupt >= 3 && tally.quarantined >= 3 && tally.whole >= 3,
-        "{tally:?}"
-    );
+    assert!(tally.corrupt >= 3 && tally.quarantined >= 3 && tally.whole >= 3, "{tally:?}");
+}
+
+/// Once a start has read the whole log, the next one does not read it again: the damage is met by whoever needs the
+/// page, or never.
+#[tokio::test]
+async fn flipped_bits_in_old_segments_are_met_by_the_reader() {
+    let home = tempfile::tempdir().unwrap();
+    let original = home.path().join("original");
+    let mut truth = Truth::default();
+    for start in 0..3 {
+        let store = SledStore::open(Options::new(&original)).unwrap().store;
+        for key in start * 400..(start + 1) * 400 {
+            put(&store, &mut truth, key, vec![key as u8; 10_000 + key]).await;
+        }
+    }
+    drop(SledStore::open(Options::new(&original)).unwrap());
+    let log = original.join("live/db");
+    assert!(fs::metadata(&log).unwrap().len() > 2 * SEGMENT as u64);
+    let mut tally = Tally::default();
+    for round in 0..12 {
+        let mut random = Random::new(round + 500);
+        let copy = home.path().join("copy");
+        copy_dir(&original, &copy);
+        let mut bytes = fs::read(copy.join("live/db")).unwrap();
+        let written = std::iter::repeat_with(|| random.below(bytes.len())).find(|at| bytes[*at] != 0);
+        bytes[written.unwrap()] ^= 1 << random.below(8);
+        fs::write(copy.join("live/db"), bytes).unwrap();
+        judge(&copy, &truth, &format!("old segment, round {round}"), &mut tally);
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    println!("{tally:?}");
+    assert!(tally.corrupt > 0, "{tally:?}");
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use muster_store::{
-    Batch, Durability, Expect, MemStore, Options, Order, Page, Rec, Scan, SledStore, Store,
-    StoreError, StoreHandle, Tree,
+    Batch, Durability, Expect, MemStore, Options, Order, Page, Rec, Scan, SledStore, Store, StoreError, StoreHandle,
+    Tree,
 };
 use proptest::prelude::*;
 
@@ -43,10 +43,7 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
 
 fn value() -> impl Strategy<Value = Rec> {
     let len = prop_oneof![6 => 0..40_usize, 1 => 16_380..16_390_usize];
-    (any::<u16>(), any::<u8>(), len).prop_map(|(schema, byte, len)| Rec {
-        schema,
-        bytes: vec![byte; len],
-    })
+    (any::<u16>(), any::<u8>(), len).prop_map(|(schema, byte, len)| Rec { schema, bytes: vec![byte; len] })
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -69,10 +66,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn commit(store: &dyn Store, batch: Batch) -> Result<(), StoreError> {
-    tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-        .block_on(store.commit(batch))
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(store.commit(batch))
 }
 
 fn expected_page(model: &Model, tree: Tree, scan: &Scan) -> Page {
@@ -115,20 +109,12 @@ fn follow(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHandle)
                 }
                 assert_eq!(commit(&*store, batch), Ok(()));
             }
-            Step::Swap {
-                tree,
-                key,
-                to,
-                wrong,
-            } => {
+            Step::Swap { tree, key, to, wrong } => {
                 let place = (tree.name(), key.clone());
                 let now = model.get(&place).cloned();
                 let expect = match (now, wrong) {
                     (Some(now), false) => Expect::Is(now),
-                    (Some(now), true) => Expect::Is(Rec {
-                        schema: now.schema.wrapping_add(1),
-                        ..now
-                    }),
+                    (Some(now), true) => Expect::Is(Rec { schema: now.schema.wrapping_add(1), ..now }),
                     (None, false) => Expect::Absent,
                     (None, true) => Expect::Is(rec("x")),
                 };
@@ -138,14 +124,7 @@ fn follow(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHandle)
                     .and_put(tree, key.clone(), to.clone())
                     .when(tree, key, expect);
                 let outcome = commit(&*store, batch);
-                assert_eq!(
-                    outcome,
-                    if wrong {
-                        Err(StoreError::Conflict)
-                    } else {
-                        Ok(())
-                    }
-                );
+                assert_eq!(outcome, if wrong { Err(StoreError::Conflict) } else { Ok(()) });
                 if !wrong {
                     model.insert((tree.name(), other), to.clone());
                     model.insert(place, to);
@@ -203,30 +182,16 @@ async fn what_is_out_of_bounds_is_refused_by_both() {
     let home = tempfile::tempdir().unwrap();
     let disk: StoreHandle = SledStore::open(Options::new(home.path())).unwrap().store;
     for store in [disk, Arc::new(MemStore::default())] {
-        let put =
-            |key: usize, value: usize| Batch::put(Tree::Keys, vec![1; key], rec(vec![1; value]));
-        let full = (0..4).fold(Batch::default(), |batch, n| {
-            batch.and_put(Tree::Keys, [n], rec(vec![1; 4 << 20]))
-        });
-        let many = (0..4_097_u32).fold(Batch::default(), |batch, n| {
-            batch.and_delete(Tree::Keys, n.to_be_bytes())
-        });
+        let put = |key: usize, value: usize| Batch::put(Tree::Keys, vec![1; key], rec(vec![1; value]));
+        let full = (0..4).fold(Batch::default(), |batch, n| batch.and_put(Tree::Keys, [n], rec(vec![1; 4 << 20])));
+        let many = (0..4_097_u32).fold(Batch::default(), |batch, n| batch.and_delete(Tree::Keys, n.to_be_bytes()));
         for wrong in [put(0, 1), put(4_097, 1), put(1, (4 << 20) + 1), full, many] {
-            assert!(matches!(
-                store.commit(wrong).await,
-                Err(StoreError::BadRequest(_))
-            ));
+            assert!(matches!(store.commit(wrong).await, Err(StoreError::BadRequest(_))));
         }
         assert_eq!(store.commit(put(4_096, 4 << 20)).await, Ok(()));
         let none = Scan::default();
-        assert!(matches!(
-            store.scan(Tree::Keys, &none),
-            Err(StoreError::BadRequest(_))
-        ));
-        assert!(matches!(
-            store.get(Tree::Keys, b""),
-            Err(StoreError::BadRequest(_))
-        ));
+        assert!(matches!(store.scan(Tree::Keys, &none), Err(StoreError::BadRequest(_))));
+        assert!(matches!(store.get(Tree::Keys, b""), Err(StoreError::BadRequest(_))));
     }
 }
 
@@ -235,17 +200,13 @@ async fn held_commits_wait_and_failing_ones_write_nothing() {
     let store = Arc::new(MemStore::default());
     store.hold_commits();
     let mut first = store.commit(Batch::put(Tree::Keys, "a", rec("1")));
-    let second =
-        store.commit(Batch::put(Tree::Keys, "a", rec("2")).when(Tree::Keys, "a", Expect::Absent));
+    let second = store.commit(Batch::put(Tree::Keys, "a", rec("2")).when(Tree::Keys, "a", Expect::Absent));
     store.held(2).await;
     assert_eq!((&mut first).now_or_never(), None);
     assert_eq!(store.get(Tree::Keys, b"a"), Ok(None));
     assert_eq!(store.stats().queue_depth, 2);
     store.release();
-    assert_eq!(
-        (first.await, second.await),
-        (Ok(()), Err(StoreError::Conflict))
-    );
+    assert_eq!((first.await, second.await), (Ok(()), Err(StoreError::Conflict)));
 
     store.fail_commits(Some(StoreError::Poisoned("no disk".into())));
     let failed = store.commit(Batch::delete(Tree::Keys, "a")).await;

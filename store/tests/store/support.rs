@@ -19,31 +19,15 @@ impl Random {
 }
 
 pub(crate) fn rec(bytes: impl Into<Vec<u8>>) -> Rec {
-    Rec {
-        schema: 1,
-        bytes: bytes.into(),
-    }
+    Rec { schema: 1, bytes: bytes.into() }
 }
 
 /// Every record of a tree but the store's own facts, read in pages of 7.
 pub(crate) fn all(store: &dyn Store, tree: Tree) -> Vec<(Vec<u8>, Rec)> {
     let (mut from, mut found) = (None, Vec::new());
     loop {
-        let page = store
-            .scan(
-                tree,
-                &Scan {
-                    from,
-                    limit: 7,
-                    ..Scan::default()
-                },
-            )
-            .unwrap();
-        found.extend(
-            page.items
-                .into_iter()
-                .filter(|(key, _)| !key.starts_with(b"store/")),
-        );
+        let page = store.scan(tree, &Scan { from, limit: 7, ..Scan::default() }).unwrap();
+        found.extend(page.items.into_iter().filter(|(key, _)| !key.starts_with(b"store/")));
         match page.next {
             Some(next) => from = Some(next),
             None => return found,
