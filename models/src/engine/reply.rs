@@ -1,0 +1,96 @@
+//! The engine's end of a generation.
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::chat::{Finish, GenerateEvent, Generation, ModelError, TokenUsage};
+
+/// Sends the events of one request. Dropped without an end (by a panic, or a change of models), it says `Failed`.
+#[derive(Debug)]
+pub(super) struct Reply {
+    events: mpsc::Sender<GenerateEvent>,
+    cancel: CancellationToken,
+    ended: bool,
+}
+
+impl Reply {
+    /// The channel holds every event that `max_tokens` can make, so that sending never waits: a slow reader neither
+    /// stalls the engine nor needs a deadline here, and what it leaves unread is bounded by the context.
+    pub(super) fn channel(max_tokens: u32) -> (Self, Generation) {
+        let capacity = usize::try_from(max_tokens).unwrap_or(usize::MAX / 4).saturating_add(2);
+        let (sender, receiver) = mpsc::channel(capacity);
+        let cancel = CancellationToken::new();
+        let reply = Self { events: sender, cancel: cancel.clone(), ended: false };
+        (reply, Generation::new(receiver, cancel))
+    }
+
+    /// Whether nobody waits for the text any more.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled() || self.events.is_closed()
+    }
+
+    pub(super) fn delta(&self, text: String) {
+        if !text.is_empty() {
+            self.send(GenerateEvent::Delta(text));
+        }
+    }
+
+    pub(super) fn done(&mut self, finish: Finish, usage: TokenUsage) {
+        self.end(GenerateEvent::Done { finish, usage });
+    }
+
+    pub(super) fn fail(&mut self, error: ModelError) {
+        self.end(GenerateEvent::Failed(error));
+    }
+
+    fn end(&mut self, event: GenerateEvent) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.send(event);
+        }
+    }
+
+    /// A closed channel means that the reader left; the next step sees it.
+    fn send(&self, event: GenerateEvent) {
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(event) {
+            tracing::error!("more events than tokens: the reader of the embedded model lost one");
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        self.fail(ModelError::Failed { why: "the engine was interrupted; try again".to_owned() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dropped_reply_says_that_it_failed() {
+        let (reply, mut generation) = Reply::channel(1);
+        reply.delta("a".to_owned());
+        drop(reply);
+        assert_eq!(generation.events.try_recv(), Ok(GenerateEvent::Delta("a".to_owned())));
+        assert!(matches!(generation.events.try_recv(), Ok(GenerateEvent::Failed(ModelError::Failed { .. }))));
+        assert!(generation.events.try_recv().is_err());
+    }
+
+    #[test]
+    fn an_ended_reply_says_nothing_more() {
+        let (mut reply, mut generation) = Reply::channel(1);
+        reply.done(Finish::Stop, TokenUsage::default());
+        drop(reply);
+        assert!(matches!(generation.events.try_recv(), Ok(GenerateEvent::Done { .. })));
+        assert!(generation.events.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_reader_that_leaves_is_seen() {
+        let (reply, generation) = Reply::channel(1);
+        assert!(!reply.is_cancelled());
+        drop(generation);
+        assert!(reply.is_cancelled());
+    }
+}

@@ -1,0 +1,113 @@
+//! The choice of the next token.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{Duration, Instant};
+
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::json_schema_to_grammar;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::sampling::LlamaSampler;
+use llama_cpp_2::token::LlamaToken;
+use llama_cpp_2::token::data::LlamaTokenData;
+use llama_cpp_2::token::data_array::LlamaTokenDataArray;
+use serde_json::{Value, json};
+
+use crate::chat::{Format, GenerateRequest, ModelError};
+use crate::schema;
+
+/// Penalties look back over this many generated tokens.
+const PENALTY_WINDOW: i32 = 64;
+/// Keeps small models from loops; measured with the figures of the design.
+const REPEAT_PENALTY: f32 = 1.05;
+/// A grammar that needs longer for one token has grown beyond what may be asked of the others in the batch.
+const GRAMMAR_TIME: Duration = Duration::from_secs(2);
+
+/// The sampler chain of one request, and its grammar.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    chain: LlamaSampler,
+    grammar: Option<LlamaSampler>,
+}
+
+impl Sampler {
+    /// Refuses a format that cannot be enforced.
+    pub(super) fn new(model: &LlamaModel, request: &GenerateRequest) -> Result<Self, ModelError> {
+        let grammar = match &request.format {
+            Format::Text => None,
+            Format::JsonObject => Some(grammar(model, &json!({"type": "object"}))?),
+            Format::JsonSchema(schema) => Some(grammar(model, schema)?),
+        };
+        let penalties = LlamaSampler::penalties(
+            model.n_vocab(),
+            PENALTY_WINDOW,
+            REPEAT_PENALTY,
+            request.frequency_penalty,
+            request.presence_penalty,
+        );
+        let chain = if request.temperature <= 0.0 {
+            LlamaSampler::chain([penalties, LlamaSampler::greedy()], true)
+        } else {
+            let top_p = LlamaSampler::top_p(request.top_p, 1);
+            let temperature = LlamaSampler::temp(request.temperature);
+            LlamaSampler::chain([penalties, top_p, temperature, LlamaSampler::dist(seed(request.seed))], true)
+        };
+        Ok(Self { chain, grammar })
+    }
+
+    /// The next token by the logits of a row of the last batch.
+    pub(super) fn next(&mut self, context: &LlamaContext<'_>, row: i32) -> Result<LlamaToken, ModelError> {
+        let Some(grammar) = &mut self.grammar else {
+            return Ok(self.chain.sample(context, row));
+        };
+        let begin = Instant::now();
+        // Most tokens fit the grammar by themselves, and asking it about one token is cheap; about all, it is not.
+        let mut candidates = context.token_data_array_ith(row);
+        candidates.apply_sampler(&mut self.chain);
+        if let Some(token) = candidates.selected_token().filter(|token| admits(grammar, *token)) {
+            return Ok(token);
+        }
+        let mut candidates = context.token_data_array_ith(row);
+        candidates.apply_sampler(grammar);
+        candidates.data.retain(|candidate| candidate.logit().is_finite());
+        if candidates.data.is_empty() {
+            return Err(ModelError::Failed { why: "the schema cannot be continued from here".to_owned() });
+        }
+        candidates.apply_sampler(&mut self.chain);
+        if begin.elapsed() > GRAMMAR_TIME {
+            return Err(ModelError::Failed {
+                why: "the schema is too ambiguous for this model: simplify it".to_owned(),
+            });
+        }
+        candidates.selected_token().ok_or_else(|| ModelError::Failed { why: "no token could be chosen".to_owned() })
+    }
+
+    /// Tells the grammar about a token that goes on with the text; never the one that ends it.
+    pub(super) fn accept(&mut self, token: LlamaToken) -> Result<(), ModelError> {
+        // Without a grammar the chain has already been told by `sample`.
+        let Some(grammar) = &mut self.grammar else { return Ok(()) };
+        let failed = |error| ModelError::Failed { why: format!("the grammar refused its own token: {error}") };
+        grammar.try_accept(token).map_err(failed)?;
+        self.chain.try_accept(token).map_err(failed)
+    }
+}
+
+fn admits(grammar: &mut LlamaSampler, token: LlamaToken) -> bool {
+    let mut one = LlamaTokenDataArray::new(vec![LlamaTokenData::new(token, 1.0, 0.0)], false);
+    one.apply_sampler(grammar);
+    one.data.first().is_some_and(|candidate| candidate.logit().is_finite())
+}
+
+fn grammar(model: &LlamaModel, schema: &Value) -> Result<LlamaSampler, ModelError> {
+    let unsupported = |why: String| ModelError::Unsupported { field: "response_format", why };
+    schema::check(schema).map_err(unsupported)?;
+    let text = json_schema_to_grammar(&schema.to_string())
+        .map_err(|error| unsupported(format!("the schema cannot be enforced: {error}")))?;
+    LlamaSampler::grammar(model, &text, "root").map_err(|error| {
+        unsupported(format!("the schema cannot be enforced (does it refer to itself without end?): {error}"))
+    })
+}
+
+/// llama.cpp takes `u32::MAX` for "choose one", which would not be reproducible.
+fn seed(asked: Option<u32>) -> u32 {
+    asked.unwrap_or_else(|| RandomState::new().build_hasher().finish() as u32).min(u32::MAX - 1)
+}

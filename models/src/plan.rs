@@ -1,0 +1,128 @@
+//! Pure decisions of the scheduler: what goes into one step, how large the context may be, how long a caller waits.
+
+use std::time::Duration;
+
+/// Most tokens of one step, prompt and generated together: the bound of a step's length, and so of a cancellation.
+pub(crate) const STEP_TOKENS: usize = 128;
+
+/// Most prompt tokens of a step while some sequence is generating, so that its next token is not far away.
+pub(crate) const STEP_PROMPT_TOKENS_BESIDE_DECODING: usize = 48;
+
+/// Prompt tokens that each sequence gets in the next step.
+///
+/// `remaining` has one entry a sequence, oldest first: prompt tokens not yet computed, 0 where it is generating.
+/// Every generating sequence has one token in every step; what is left is shared equally among the prompts, so that
+/// a long prompt does not keep a short one waiting, and shares that a prompt cannot use go to the oldest that can.
+pub(crate) fn share_prompt_tokens(remaining: &[usize]) -> Vec<usize> {
+    let decoding = remaining.iter().filter(|left| **left == 0).count();
+    let prompts = remaining.len() - decoding;
+    let mut shares = vec![0; remaining.len()];
+    if prompts == 0 {
+        return shares;
+    }
+    let room = STEP_TOKENS.saturating_sub(decoding);
+    let mut budget = if decoding > 0 { room.min(STEP_PROMPT_TOKENS_BESIDE_DECODING) } else { room };
+    let equal = (budget / prompts).max(1);
+    for bound in [equal, usize::MAX] {
+        for (share, left) in shares.iter_mut().zip(remaining) {
+            let more = left.saturating_sub(*share).min(bound).min(budget);
+            *share += more;
+            budget -= more;
+        }
+    }
+    shares
+}
+
+/// Shape of a model that decides what its cache costs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CacheShape {
+    pub(crate) layers: u64,
+    pub(crate) kv_heads: u64,
+    pub(crate) head_size: u64,
+}
+
+impl CacheShape {
+    /// Bytes of keys and values of one token: two 16-bit vectors a layer.
+    pub(crate) fn bytes_per_token(self) -> u64 {
+        self.layers * self.kv_heads * self.head_size * 2 * 2
+    }
+}
+
+/// Smallest context of one request that is worth serving.
+const MIN_CONTEXT: u32 = 512;
+
+/// Tokens of context for each of `slots` requests: what was asked for, no more than the model was trained for, and
+/// halved until the cache of all slots takes at most half of the available memory.
+pub(crate) fn context_per_slot(
+    wanted: u32,
+    trained: u32,
+    slots: u32,
+    shape: CacheShape,
+    available: Option<u64>,
+) -> u32 {
+    let mut context = wanted.min(trained).max(1);
+    let bound = available.map_or(u64::MAX, |bytes| bytes / 2);
+    while context / 2 >= MIN_CONTEXT && u64::from(context) * u64::from(slots) * shape.bytes_per_token() > bound {
+        context /= 2;
+    }
+    context
+}
+
+/// When a refused caller may try again: the time that the line ahead takes, between 1 and 60 seconds.
+pub(crate) fn retry_after(ahead: usize, slots: usize, mean_request: Duration) -> Duration {
+    let rounds = ahead.div_ceil(slots.max(1)).max(1);
+    let estimate = mean_request.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX));
+    estimate.clamp(Duration::from_secs(1), Duration::from_secs(60))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SMOLLM2: CacheShape = CacheShape { layers: 30, kv_heads: 3, head_size: 64 };
+
+    #[test]
+    fn a_lone_prompt_gets_the_whole_step() {
+        assert_eq!(share_prompt_tokens(&[1000]), [STEP_TOKENS]);
+    }
+
+    #[test]
+    fn a_short_prompt_is_not_behind_a_long_one() {
+        assert_eq!(share_prompt_tokens(&[1000, 20]), [108, 20]);
+    }
+
+    #[test]
+    fn context_is_bounded_by_training_and_memory() {
+        assert_eq!(context_per_slot(4096, 2048, 4, SMOLLM2, None), 2048);
+        assert_eq!(context_per_slot(4096, 8192, 4, SMOLLM2, Some(8 << 30)), 4096);
+        // 4 slots of 4096 tokens of 23,040 bytes are 360 MiB; half of 400 MiB holds half of that.
+        assert_eq!(context_per_slot(4096, 8192, 4, SMOLLM2, Some(400 << 20)), 2048);
+        assert_eq!(context_per_slot(4096, 8192, 4, SMOLLM2, Some(0)), 512);
+    }
+
+    #[test]
+    fn waiting_grows_with_the_line_and_is_bounded() {
+        let mean = Duration::from_secs(3);
+        assert_eq!(retry_after(0, 4, mean), Duration::from_secs(3));
+        assert_eq!(retry_after(9, 4, mean), Duration::from_secs(9));
+        assert_eq!(retry_after(900, 4, mean), Duration::from_secs(60));
+        assert_eq!(retry_after(1, 4, Duration::ZERO), Duration::from_secs(1));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn steps_are_bounded_and_nobody_starves(remaining in prop::collection::vec(prop_oneof![Just(0), 1_usize..3000], 1..40)) {
+            let shares = share_prompt_tokens(&remaining);
+            let decoding = remaining.iter().filter(|left| **left == 0).count();
+            prop_assert!(shares.iter().sum::<usize>() + decoding <= STEP_TOKENS);
+            for (share, left) in shares.iter().zip(&remaining) {
+                prop_assert!(share <= left);
+                prop_assert!(*left == 0 || *share > 0, "a prompt got nothing: {remaining:?} {shares:?}");
+            }
+        }
+    }
+}

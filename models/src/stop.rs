@@ -1,0 +1,116 @@
+//! Stop sequences: text that could be the beginning of one is held back until it is known not to be.
+
+/// What may be sent after a piece of text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Emit {
+    /// Go on; the text (perhaps empty) is surely not part of a stop sequence.
+    Text(String),
+    /// A stop sequence came; this is the text before it.
+    Stopped(String),
+}
+
+/// Watches a text for the first of several stop sequences. Holds less than the longest of them.
+#[derive(Debug)]
+pub(crate) struct StopMatcher {
+    stops: Vec<String>,
+    held: String,
+}
+
+impl StopMatcher {
+    /// `stops` must not contain an empty string.
+    pub(crate) fn new(stops: Vec<String>) -> Self {
+        Self { stops, held: String::new() }
+    }
+
+    pub(crate) fn push(&mut self, text: &str) -> Emit {
+        self.held.push_str(text);
+        if let Some(at) = self.stops.iter().filter_map(|stop| self.held.find(stop.as_str())).min() {
+            self.held.truncate(at);
+            return Emit::Stopped(std::mem::take(&mut self.held));
+        }
+        let keep = self.stops.iter().map(|stop| overlap(&self.held, stop)).max().unwrap_or(0);
+        let kept = self.held.split_off(self.held.len() - keep);
+        Emit::Text(std::mem::replace(&mut self.held, kept))
+    }
+
+    /// What was held back, now that nothing more comes.
+    pub(crate) fn finish(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+}
+
+/// Bytes of the longest end of `text` that `stop` begins with.
+fn overlap(text: &str, stop: &str) -> usize {
+    let starts = stop.char_indices().skip(1).filter_map(|(at, _)| stop.get(..at));
+    starts.filter(|start| text.ends_with(start)).map(str::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Emit, StopMatcher};
+
+    fn run(stops: &[&str], pieces: &[&str]) -> (String, bool) {
+        let mut matcher = StopMatcher::new(stops.iter().map(ToString::to_string).collect());
+        let mut sent = String::new();
+        for piece in pieces {
+            match matcher.push(piece) {
+                Emit::Text(text) => sent.push_str(&text),
+                Emit::Stopped(text) => return (sent + &text, true),
+            }
+        }
+        sent.push_str(&matcher.finish());
+        (sent, false)
+    }
+
+    #[test]
+    fn a_stop_across_pieces_is_never_sent() {
+        assert_eq!(run(&["END"], &["one E", "N", "D two"]), ("one ".to_owned(), true));
+    }
+
+    #[test]
+    fn a_false_start_is_sent_after_all() {
+        assert_eq!(run(&["END"], &["one EN", "JOY"]), ("one ENJOY".to_owned(), false));
+        assert_eq!(run(&["aab"], &["aa", "ab"]), ("a".to_owned(), true));
+    }
+
+    #[test]
+    fn the_earliest_of_several_wins() {
+        assert_eq!(run(&["three", "two"], &["one two three"]), ("one ".to_owned(), true));
+    }
+
+    #[test]
+    fn text_that_cannot_be_a_stop_is_not_held() {
+        let mut matcher = StopMatcher::new(vec!["\n\n".to_owned()]);
+        assert_eq!(matcher.push("hello\n"), Emit::Text("hello".to_owned()));
+        assert_eq!(matcher.push("x"), Emit::Text("\nx".to_owned()));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn pieces_do_not_matter(
+            pieces in prop::collection::vec("[abé]{0,3}", 0..10),
+            stops in prop::collection::vec("[abé]{1,4}", 0..3),
+        ) {
+            let whole = pieces.concat();
+            let stops: Vec<&str> = stops.iter().map(String::as_str).collect();
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            let (sent, stopped) = run(&stops, &pieces);
+            // By construction: the text before the stop that is complete first, else all of it.
+            let ends = (0..=whole.len()).filter(|&at| whole.is_char_boundary(at));
+            let first = ends.into_iter().find(|&end| stops.iter().any(|stop| whole[..end].ends_with(stop)));
+            prop_assert_eq!(stopped, first.is_some());
+            match first {
+                None => prop_assert_eq!(sent, whole),
+                Some(_) => {
+                    prop_assert!(whole.starts_with(&sent));
+                    prop_assert!(stops.iter().all(|stop| !sent.contains(stop)));
+                    prop_assert!(stops.iter().any(|stop| whole[sent.len()..].starts_with(stop)));
+                }
+            }
+        }
+    }
+}

