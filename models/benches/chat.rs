@@ -27,7 +27,7 @@ fn main() -> Result<(), Failure> {
     let bandwidth = bandwidth();
     println!("memory: {:.1} GB/s read by {} threads", bandwidth / 1e9, threads());
     println!("{:<9} {:<28} {:>9} {:>9} {:>9}", "model", "figure", "measured", "design", "ceiling");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     for (id, design) in DESIGN {
         let Some(entry) = manifest.get(id).filter(|entry| entry.path(&dir).is_file()) else {
             println!("{id:<9} skipped: run `make models`");
@@ -95,13 +95,14 @@ fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
 }
 
 async fn ready(model: &LocalModel) -> Result<(), Failure> {
-    let mut often = tokio::time::interval(Duration::from_millis(2));
+    let mut changes = model.watch_status();
     loop {
-        match model.status() {
+        let status = changes.borrow_and_update().clone();
+        match status {
             Status::Ready => return Ok(()),
-            Status::Loading { .. } => often.tick().await,
+            Status::Loading { .. } => changes.changed().await?,
             other => return Err(format!("{other:?}").into()),
-        };
+        }
     }
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
+use tokio::sync::watch;
+
 use crate::chat::{ChatModel, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
 use crate::engine::Engine;
 use crate::select::Selection;
@@ -63,6 +65,11 @@ impl LocalModel {
     /// Looks for the model's file again: after it was fetched, or replaced. Running requests end first.
     pub fn reload(&self) {
         self.engine.reload();
+    }
+
+    /// The status, for those who wait for a change of it; of several changes in a row only the last may be seen.
+    pub fn watch_status(&self) -> watch::Receiver<Status> {
+        self.engine.watch_status()
     }
 
     /// Makes the engine's thread panic, for fault-injection tests. Nothing in the product calls it.

@@ -1,16 +1,20 @@
 //! The engine of a build without the feature `llm`: it is absent, and says so.
 
+use tokio::sync::watch;
+
 use crate::chat::{GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
 use crate::local::Options;
 
 const MEND: &str = "this build has no embedded model engine: build with the feature `llm`";
 
 #[derive(Debug)]
-pub(crate) struct Engine;
+pub(crate) struct Engine {
+    status: watch::Sender<Status>,
+}
 
 impl Engine {
     pub(crate) fn start(_options: Options) -> Self {
-        Self
+        Self { status: watch::Sender::new(Status::Absent { mend: MEND.to_owned() }) }
     }
 
     pub(crate) fn reload(&self) {}
@@ -22,7 +26,11 @@ impl Engine {
     }
 
     pub(crate) fn status(&self) -> Status {
-        Status::Absent { mend: MEND.to_owned() }
+        self.status.borrow().clone()
+    }
+
+    pub(crate) fn watch_status(&self) -> watch::Receiver<Status> {
+        self.status.subscribe()
     }
 
     pub(crate) fn stats(&self) -> ModelStats {

@@ -17,6 +17,8 @@ mod supervise;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use tokio::sync::watch;
+
 use crate::chat::{GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
 use crate::local::Options;
 use shared::Shared;
@@ -57,6 +59,10 @@ impl Engine {
 
     pub(crate) fn status(&self) -> Status {
         self.shared.status()
+    }
+
+    pub(crate) fn watch_status(&self) -> watch::Receiver<Status> {
+        self.shared.watch_status()
     }
 
     pub(crate) fn stats(&self) -> ModelStats {

@@ -5,11 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use super::load::Ready;
 use super::sequence::Job;
 use crate::chat::{ModelError, ModelInfo, ModelStats, Status};
 use crate::local::Options;
 use crate::plan;
+
+const LOADING: Status = Status::Loading { percent: 0 };
 
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -17,6 +21,8 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// Signalled at every change that the engine's thread may wait for.
     changed: Condvar,
+    /// Changed only under the lock of `state`.
+    status: watch::Sender<Status>,
     prompt_tokens: AtomicU64,
     completion_tokens: AtomicU64,
     restarts: AtomicU64,
@@ -24,7 +30,6 @@ pub(super) struct Shared {
 
 #[derive(Debug)]
 struct State {
-    status: Status,
     info: ModelInfo,
     ready: Option<Arc<Ready>>,
     waiting: VecDeque<Job>,
@@ -53,7 +58,6 @@ impl Shared {
     pub(super) fn new(options: Options) -> Self {
         let none = ModelInfo { id: "none".to_owned(), name: "none".to_owned(), context: 0, max_tokens: 0 };
         let state = State {
-            status: Status::Loading { percent: 0 },
             info: none,
             ready: None,
             waiting: VecDeque::new(),
@@ -68,6 +72,7 @@ impl Shared {
             options,
             state: Mutex::new(state),
             changed: Condvar::new(),
+            status: watch::Sender::new(LOADING),
             prompt_tokens: AtomicU64::new(0),
             completion_tokens: AtomicU64::new(0),
             restarts: AtomicU64::new(0),
@@ -84,7 +89,11 @@ impl Shared {
     }
 
     pub(super) fn status(&self) -> Status {
-        self.lock().status.clone()
+        self.status.borrow().clone()
+    }
+
+    pub(super) fn watch_status(&self) -> watch::Receiver<Status> {
+        self.status.subscribe()
     }
 
     pub(super) fn stats(&self) -> ModelStats {
@@ -101,7 +110,7 @@ impl Shared {
     /// The loaded model, or why there is none.
     pub(super) fn ready(&self) -> Result<Arc<Ready>, ModelError> {
         let state = self.lock();
-        match (&state.ready, &state.status) {
+        match (&state.ready, &*self.status.borrow()) {
             (Some(ready), Status::Ready) => Ok(Arc::clone(ready)),
             (_, Status::Absent { mend }) => Err(ModelError::Absent { mend: mend.clone() }),
             (_, Status::Failed { why, .. }) => Err(ModelError::Failed { why: why.clone() }),
@@ -144,7 +153,7 @@ impl Shared {
         let mut state = self.lock();
         state.reload = true;
         if state.ready.is_none() {
-            state.status = Status::Loading { percent: 0 };
+            self.status.send_replace(LOADING);
         }
         self.changed.notify_all();
     }
@@ -159,14 +168,15 @@ impl Shared {
     }
 
     pub(super) fn set_status(&self, status: Status) {
-        self.lock().status = status;
+        let _state = self.lock();
+        self.status.send_replace(status);
     }
 
     /// Another file is to be loaded: new requests are told so, running ones end first.
     pub(super) fn drain(&self) {
         let mut state = self.lock();
         state.draining = true;
-        state.status = Status::Loading { percent: 0 };
+        self.status.send_replace(LOADING);
     }
 
     /// Loading begins: what waits was tokenized for the model that goes, and fails by being dropped.
@@ -176,7 +186,7 @@ impl Shared {
             state.reload = false;
             state.draining = false;
             state.ready = None;
-            state.status = Status::Loading { percent: 0 };
+            self.status.send_replace(LOADING);
             std::mem::take(&mut state.waiting)
         };
         drop(orphans);
@@ -186,7 +196,7 @@ impl Shared {
         let mut state = self.lock();
         state.info = ready.info.clone();
         state.ready = Some(Arc::clone(ready));
-        state.status = Status::Ready;
+        self.status.send_replace(Status::Ready);
     }
 
     /// Waits until something is to be done. `active` requests hold slots.

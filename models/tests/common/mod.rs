@@ -49,16 +49,16 @@ pub(crate) async fn start(options: Options) -> Arc<LocalModel> {
 
 /// Waits until the status is as wanted; fails at once where it can no longer become so.
 pub(crate) async fn wait_for(model: &LocalModel, wanted: impl Fn(&Status) -> bool) -> Status {
+    let mut changes = model.watch_status();
     let waiting = async {
-        let mut often = tokio::time::interval(Duration::from_millis(5));
         loop {
-            let status = model.status();
+            let status = changes.borrow_and_update().clone();
             if wanted(&status) {
                 return status;
             }
             let loading = matches!(status, Status::Loading { .. } | Status::Ready);
             assert!(loading, "the status became {status:?}");
-            often.tick().await;
+            changes.changed().await.expect("the model lives");
         }
     };
     tokio::time::timeout(PATIENCE, waiting).await.expect("the wanted status in time")
