@@ -151,6 +151,7 @@ pub enum ModelError {
     /// The waiting line is full.
     #[error("the embedded model is busy")]
     Busy { retry_after: Duration },
+    /// A prompt that is far too long is not counted to its end: `tokens` is then what it has at least.
     #[error("the prompt has {tokens} tokens; this model takes {context} with its answer")]
     ContextTooLong { tokens: u32, context: u32 },
     /// The request cannot be served by this model: which field, and why.

@@ -140,6 +140,8 @@ async fn schemas_at_the_bounds_are_served() {
         json!({"anyOf": alternatives}),
         json!({"type": "array", "items": {"type": "string", "maxLength": 1000}, "minItems": 1000, "maxItems": 2000}),
         nested,
+        json!({"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "required": ["children"],
+               "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}}}}),
     ] {
         let begin = Instant::now();
         let short: String = schema.to_string().chars().take(80).collect();

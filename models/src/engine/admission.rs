@@ -14,8 +14,12 @@ const MAX_STOP_BYTES: usize = 1024;
 /// Checks a request against the model, tokenizes it and prepares its sampler.
 pub(super) fn admit(ready: &Ready, request: GenerateRequest) -> Result<(Job, Generation), ModelError> {
     check(&request)?;
-    let prompt = ready.prompter.tokens(&request.turns)?;
     let context = ready.info.context;
+    let tokens = ready.prompter.at_least(&request.turns);
+    if tokens >= context {
+        return Err(ModelError::ContextTooLong { tokens, context });
+    }
+    let prompt = ready.prompter.tokens(&request.turns)?;
     let tokens = u32::try_from(prompt.len()).unwrap_or(u32::MAX);
     if tokens >= context {
         return Err(ModelError::ContextTooLong { tokens, context });

@@ -19,6 +19,8 @@ const MARK_CLOSE: char = '\u{3}';
 pub(super) struct Prompter {
     model: Arc<LlamaModel>,
     template: LlamaChatTemplate,
+    /// Bytes of the longest token, at least 1.
+    longest: usize,
 }
 
 /// A piece of a rendered prompt.
@@ -32,7 +34,8 @@ impl Prompter {
     /// Refuses a model without a template that llama.cpp knows: it was not made for chat.
     pub(super) fn new(model: Arc<LlamaModel>) -> Result<Self, String> {
         let template = model.chat_template(None).map_err(|error| format!("no chat template in the file: {error}"))?;
-        let prompter = Self { model, template };
+        let longest = model.tokens(true).map(|(_, bytes)| bytes.len()).max().unwrap_or(1).max(1);
+        let prompter = Self { model, template, longest };
         let probe = Turn { role: Role::User, content: "hello".to_owned() };
         prompter.tokens(&[probe]).map_err(|error| format!("its chat template is not known here: {error}"))?;
         Ok(prompter)
@@ -65,6 +68,12 @@ impl Prompter {
             tokens.insert(0, vocab.bos());
         }
         Ok(tokens)
+    }
+
+    /// Tokens that the turns have at least, without the time that tokenizing a megabyte takes.
+    pub(super) fn at_least(&self, turns: &[Turn]) -> u32 {
+        let bytes: usize = turns.iter().map(|turn| turn.content.len()).sum();
+        u32::try_from(bytes / self.longest).unwrap_or(u32::MAX)
     }
 
     /// Tokens of a text in which nothing is special.
