@@ -1,25 +1,22 @@
-//! One batch, one transaction over the trees it touches.
+//! The batches of a group, judged one by one and written in one transaction over all trees.
+//!
+//! sled writes and waits for its log twice in every transaction over several trees; one for each batch would cost more
+//! than the sync they share. Each batch is still all or nothing, and sees those before it in the group.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
 use sha2::{Digest, Sha256};
+use sled::IVec;
 use sled::Transactional;
-use sled::transaction::{ConflictableTransactionError, TransactionError, TransactionalTree};
+use sled::transaction::{
+    ConflictableTransactionError, TransactionError, TransactionalTree, UnabortableTransactionError,
+};
 
 use super::tables::Engine;
 use crate::bounds::MAX_INLINE;
 use crate::crash::contained;
 use crate::envelope::{self, BlobId, Body, Sealed};
 use crate::{Batch, Expect, Op, Rec, StoreError, Tree};
-
-/// Why a batch was not applied.
-#[derive(Debug)]
-pub(super) enum Refused {
-    /// Nothing was written; other batches go on.
-    Request(StoreError),
-    /// The engine failed half-way: what it holds in memory is no longer known.
-    Engine(StoreError),
-}
 
 /// A batch whose values are in their envelopes and whose large values are in their files.
 #[derive(Debug)]
@@ -28,6 +25,8 @@ pub(super) struct Prepared {
     writes: Vec<Write>,
     /// Whether the folder of large values has to be synced first.
     pub(super) wrote_blobs: bool,
+    /// Keys and envelopes: what it adds to the engine's log.
+    pub(super) bytes: usize,
 }
 
 #[derive(Debug)]
@@ -39,18 +38,17 @@ struct Write {
     blob: Option<BlobId>,
 }
 
-type Step<T> = Result<T, ConflictableTransactionError<StoreError>>;
-
 impl Engine {
     /// Puts the values into envelopes, the large ones into files.
     pub(super) fn prepare(&self, batch: Batch) -> Result<Prepared, StoreError> {
-        let mut prepared = Prepared { expect: batch.expect, writes: Vec::new(), wrote_blobs: false };
+        let mut prepared = Prepared { expect: batch.expect, writes: Vec::new(), wrote_blobs: false, bytes: 0 };
         for op in batch.ops {
             let write = match op {
                 Op::Delete { tree, key } => Write { tree, key, sealed: None, blob: None },
                 Op::Put { tree, key, rec } => self.prepare_put(tree, key, rec)?,
             };
             prepared.wrote_blobs |= write.blob.is_some();
+            prepared.bytes += write.key.len() + write.sealed.as_ref().map_or(0, Vec::len);
             prepared.writes.push(write);
         }
         Ok(prepared)
@@ -67,64 +65,86 @@ impl Engine {
         Ok(Write { tree, key, sealed: Some(sealed), blob })
     }
 
-    /// Applies a batch in one transaction, its preconditions included.
-    pub(super) fn apply(&self, batch: &Prepared) -> Result<(), Refused> {
-        let staged = Cell::new(false);
-        let outcome = contained("commit", || self.transact(batch, &staged));
-        outcome.map_err(|error| match error {
-            // Until all was staged, the engine has only been read.
-            StoreError::Conflict => Refused::Request(error),
-            _ if !staged.get() => Refused::Request(error),
-            _ => Refused::Engine(error),
-        })
+    /// Applies those whose preconditions hold and whose places can be read; answers for each batch whether it was
+    /// applied.
+    ///
+    /// # Errors
+    /// The engine failed half-way: what it holds in memory is no longer known.
+    pub(super) fn apply(&self, batches: &[Prepared]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        contained("commit", || self.transact(batches))
     }
 
-    fn transact(&self, batch: &Prepared, staged: &Cell<bool>) -> Result<(), StoreError> {
-        let touched = touched(batch);
-        let mut tables = Vec::with_capacity(touched.len() + 1);
-        for tree in &touched {
-            tables.push(self.table(*tree)?);
-        }
-        tables.push(&self.handles()?.refs);
+    fn transact(&self, batches: &[Prepared]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        let handles = self.handles()?;
+        let tables: Vec<_> = handles.trees.iter().map(|(_, table)| table).chain([&handles.refs]).collect();
+        let outcomes = RefCell::new(Vec::new());
         let done = tables.as_slice().transaction(|views| {
-            let views = Views { touched: &touched, views };
-            for (tree, key, expect) in &batch.expect {
-                check(&views, *tree, key, expect)?;
+            let views = Views { engine: self, views };
+            let mut judged = Vec::with_capacity(batches.len());
+            for batch in batches {
+                // Nothing is staged before all of the batch's places have been read: a corrupt one concerns it alone.
+                let outcome = contained("commit", || views.judge(batch));
+                if outcome.is_ok() {
+                    batch.writes.iter().try_for_each(|write| stage(&views, write))?;
+                }
+                judged.push(outcome);
             }
-            for write in &batch.writes {
-                stage(&views, write)?;
-            }
-            staged.set(true);
+            outcomes.replace(judged);
             Ok(())
         });
         done.map_err(|error| match error {
             TransactionError::Abort(refused) => refused,
             TransactionError::Storage(error) => self.fault(error),
-        })
+        })?;
+        Ok(outcomes.into_inner())
     }
 }
 
-fn touched(batch: &Prepared) -> Vec<Tree> {
-    let named = |tree: &Tree| {
-        batch.expect.iter().any(|(named, _, _)| named == tree) || batch.writes.iter().any(|w| w.tree == *tree)
-    };
-    Tree::ALL.into_iter().filter(named).collect()
-}
-
-/// The trees of a transaction; the last view is that of the references.
+/// The trees inside a transaction, in the order of `Handles::trees`; the last one is that of the references.
 struct Views<'a> {
-    touched: &'a [Tree],
+    engine: &'a Engine,
     views: &'a [TransactionalTree],
 }
 
 impl Views<'_> {
-    fn table(&self, tree: Tree) -> Step<&TransactionalTree> {
-        let found = self.touched.iter().zip(self.views).find(|(name, _)| **name == tree);
-        found.map(|(_, view)| view).ok_or_else(|| abort(StoreError::Io(format!("no tree {}", tree.name()))))
+    fn table(&self, tree: Tree) -> Result<&TransactionalTree, StoreError> {
+        let found = Tree::ALL.iter().zip(self.views).find(|(name, _)| **name == tree);
+        found.map(|(_, view)| view).ok_or_else(|| StoreError::Io(format!("no tree {}", tree.name())))
     }
 
-    fn refs(&self) -> Step<&TransactionalTree> {
-        self.views.last().ok_or_else(|| abort(StoreError::Io("no tree of references".into())))
+    fn refs(&self) -> Result<&TransactionalTree, StoreError> {
+        self.views.last().ok_or_else(|| StoreError::Io("no tree of references".into()))
+    }
+
+    fn read(&self, tree: Tree, key: &[u8]) -> Result<Option<IVec>, StoreError> {
+        self.table(tree)?.get(key).map_err(|error| match error {
+            UnabortableTransactionError::Storage(error) => self.engine.fault(error),
+            UnabortableTransactionError::Conflict => StoreError::Io("the engine met another writer".into()),
+        })
+    }
+
+    /// Whether the preconditions hold and every place can be read.
+    fn judge(&self, batch: &Prepared) -> Result<(), StoreError> {
+        for (tree, key, expect) in &batch.expect {
+            self.check(*tree, key, expect)?;
+        }
+        batch.writes.iter().try_for_each(|write| self.read(write.tree, &write.key).map(drop))
+    }
+
+    fn check(&self, tree: Tree, key: &[u8], expect: &Expect) -> Result<(), StoreError> {
+        let holds = match (self.read(tree, key)?, expect) {
+            (None, Expect::Absent) => true,
+            (Some(raw), Expect::Is(rec)) => {
+                let found = envelope::unseal(tree, key, &raw)?;
+                found.schema == rec.schema
+                    && match found.body {
+                        Body::Inline(bytes) => bytes == rec.bytes,
+                        Body::Blob(id) => id == BlobId::from(Sha256::digest(&rec.bytes)),
+                    }
+            }
+            _ => false,
+        };
+        if holds { Ok(()) } else { Err(StoreError::Conflict) }
     }
 }
 
@@ -132,25 +152,8 @@ fn abort(error: StoreError) -> ConflictableTransactionError<StoreError> {
     ConflictableTransactionError::Abort(error)
 }
 
-fn check(views: &Views<'_>, tree: Tree, key: &[u8], expect: &Expect) -> Step<()> {
-    let raw = views.table(tree)?.get(key)?;
-    let holds = match (raw, expect) {
-        (None, Expect::Absent) => true,
-        (Some(raw), Expect::Is(rec)) => {
-            let found = envelope::unseal(tree, key, &raw).map_err(abort)?;
-            found.schema == rec.schema
-                && match found.body {
-                    Body::Inline(bytes) => bytes == rec.bytes,
-                    Body::Blob(id) => id == BlobId::from(Sha256::digest(&rec.bytes)),
-                }
-        }
-        _ => false,
-    };
-    if holds { Ok(()) } else { Err(abort(StoreError::Conflict)) }
-}
-
-fn stage(views: &Views<'_>, write: &Write) -> Step<()> {
-    let table = views.table(write.tree)?;
+fn stage(views: &Views<'_>, write: &Write) -> Result<(), ConflictableTransactionError<StoreError>> {
+    let table = views.table(write.tree).map_err(abort)?;
     let old = match &write.sealed {
         Some(sealed) => table.insert(write.key.as_slice(), sealed.as_slice())?,
         None => table.remove(write.key.as_slice())?,
@@ -158,10 +161,10 @@ fn stage(views: &Views<'_>, write: &Write) -> Step<()> {
     // A corrupt old record may leave a stale reference, hence a file nobody needs: harmless.
     let old = old.and_then(|old| envelope::unseal(write.tree, &write.key, &old).ok());
     if let Some(Sealed { body: Body::Blob(id), .. }) = old {
-        views.refs()?.remove(reference(&id, write))?;
+        views.refs().map_err(abort)?.remove(reference(&id, write))?;
     }
     if let Some(id) = write.blob {
-        views.refs()?.insert(reference(&id, write), Vec::new())?;
+        views.refs().map_err(abort)?.insert(reference(&id, write), Vec::new())?;
     }
     Ok(())
 }

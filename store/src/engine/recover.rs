@@ -102,9 +102,7 @@ fn fill(engine: &Engine, path: &Path, group: u64) -> Result<u64, StoreError> {
         }
         count += batch.ops.len() as u64;
         let prepared = engine.prepare(batch)?;
-        engine.apply(&prepared).map_err(|refused| match refused {
-            super::apply::Refused::Request(error) | super::apply::Refused::Engine(error) => error,
-        })?;
+        engine.apply(&[prepared])?.into_iter().collect::<Result<(), _>>()?;
     }
     engine.blobs.sync()?;
     engine.mark(group)?;

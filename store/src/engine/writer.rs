@@ -1,5 +1,5 @@
-//! The one thread that writes: it drains what waits, applies each batch in its own transaction, syncs once, and only
-//! then answers all of them (group commit).
+//! The one thread that writes: it drains what waits, applies it, syncs once, and only then answers all of them (group
+//! commit).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::apply::{Prepared, Refused};
+use super::apply::Prepared;
 use super::tables::Engine;
 use crate::witness::Witness;
 use crate::{Batch, StoreError, StoreStats, crash};
@@ -21,6 +21,9 @@ const QUEUE: usize = 1_024;
 const QUEUE_BYTES: usize = 64 << 20;
 /// Most requests that share one sync.
 const GROUP: usize = 512;
+
+/// A transaction takes no further batch past this many bytes.
+const TRANSACTION_BYTES: usize = 1 << 20;
 
 type Answer = oneshot::Sender<Result<(), StoreError>>;
 
@@ -214,20 +217,21 @@ impl Scribe {
 
     /// Answers whom it refuses; returns the answers that wait for the sync.
     fn apply(&self, prepared: Vec<(Prepared, Answer)>) -> Vec<Answer> {
-        let mut written = Vec::with_capacity(prepared.len());
-        for (batch, answer) in prepared {
-            let refused = match self.shared.poison_error() {
-                Some(poisoned) => poisoned,
-                None => match self.engine.apply(&batch) {
-                    Ok(()) => {
-                        written.push(answer);
-                        continue;
-                    }
-                    Err(Refused::Request(error)) => error,
-                    Err(Refused::Engine(error)) => self.shared.poison(&error.to_string()),
-                },
-            };
-            let _ = answer.send(Err(refused));
+        let (batches, answers): (Vec<_>, Vec<_>) = prepared.into_iter().unzip();
+        let mut answers = answers.into_iter();
+        let mut written = Vec::with_capacity(batches.len());
+        for chunk in chunks(&batches) {
+            let applied = self.shared.poison_error().map_or_else(|| self.engine.apply(chunk), Err);
+            let outcomes = applied.unwrap_or_else(|error| {
+                let poisoned = self.shared.poison(&error.to_string());
+                vec![Err(poisoned); chunk.len()]
+            });
+            for (outcome, answer) in outcomes.into_iter().zip(answers.by_ref()) {
+                match outcome {
+                    Ok(()) => written.push(answer),
+                    Err(refused) => drop(answer.send(Err(refused))),
+                }
+            }
         }
         written
     }
@@ -250,6 +254,22 @@ impl Scribe {
     }
 }
 
+/// Cuts a group into transactions of bounded size.
+fn chunks(batches: &[Prepared]) -> impl Iterator<Item = &[Prepared]> {
+    let mut rest = batches;
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |batch: &&Prepared| {
+            let first = bytes == 0;
+            bytes += batch.bytes;
+            first || bytes <= TRANSACTION_BYTES
+        };
+        let (chunk, tail) = rest.split_at_checked(rest.iter().take_while(fits).count())?;
+        rest = tail;
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,7 +284,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut engine = Engine::open(home.path(), 8 << 20, crate::Durability::PowerCut).unwrap();
         let before = engine.prepare(put("before")).unwrap();
-        engine.apply(&before).unwrap();
+        engine.apply(&[before]).unwrap();
         engine.break_sync();
         let engine = Arc::new(engine);
         let witness = Witness::open(home.path().join("witness")).unwrap();

@@ -197,3 +197,21 @@ async fn only_so_many_snapshots_are_kept() {
     let exist: Vec<_> = saved.iter().map(|path| path.exists()).collect();
     assert_eq!(exist, [false, false, true, true]);
 }
+
+/// The engine's log is written in segments of 8 MiB, and a transaction holds a place in it open.
+#[tokio::test]
+async fn a_batch_larger_than_a_segment_of_the_log_is_written_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let store = SledStore::open(Options::new(home.path())).unwrap().store;
+    for round in 0..3_u8 {
+        let value = vec![round; 16 << 10];
+        let fill = |batch: Batch, n: u32| batch.and_put(Tree::Ledger, n.to_be_bytes(), rec(value.clone()));
+        assert_eq!(store.commit((0..1_000).fold(Batch::default(), fill)).await, Ok(()));
+    }
+    assert_eq!(store.stats().spilled, 0);
+    drop(store);
+    let store = SledStore::open(Options::new(home.path())).unwrap().store;
+    let found = all(&*store, Tree::Ledger);
+    assert_eq!(found.len(), 1_000);
+    assert!(found.into_iter().all(|(_, found)| found == rec(vec![2; 16 << 10])));
+}
