@@ -62,7 +62,7 @@ async fn measure(entry: &ModelEntry, dir: &Path, design: [&str; 3], bandwidth: f
     row("generated tok/s, 1 sequence", one, one_design, format!("{ceiling:.0}"));
     row("generated tok/s, 4 sequences", four, four_design, format!("{:.0}", ceiling * 4.0));
     row("start to ready, s", loaded.as_secs_f64(), "-", "-".to_owned());
-    row("peak memory of process, MB", peak_memory_mb(), "-", "-".to_owned());
+    row("memory of process after, MB", memory_mb(), "-", "-".to_owned());
     Ok(())
 }
 
@@ -145,9 +145,9 @@ fn bandwidth() -> f64 {
     (0..ROUNDS).map(|_| round()).fold(0.0, f64::max)
 }
 
-fn peak_memory_mb() -> f64 {
+fn memory_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib: Option<f64> = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
     kib.map_or(f64::NAN, |kib| kib * 1024.0 / 1e6)
 }
