@@ -1,0 +1,126 @@
+# Each target installs what it needs first. `make` alone tells what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# What a run of the server is given besides: make run ARGS="--listen 0.0.0.0:8080"
+ARGS ?=
+# The embedded model of `make run` and `make bench`: small, standard, better, or auto (by the memory of this machine).
+MODEL ?= auto
+# The lock file is the truth: a build that would change it stops.
+LOCKED ?= --locked
+
+TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+PYTHON := .venv/bin/python
+# The tools of this folder come before those of the machine.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+BENCHED := muster-store muster-actors muster-models
+
+.PHONY: help
+help: ## tell what there is
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
+
+## Using it
+
+.PHONY: run
+run: setup-build models ## build the server and start it; prints its address, a key and a call to paste
+	@cargo build --release $(LOCKED) --bin muster
+	@exec "$(TARGET)/release/muster" serve $(ARGS)
+
+.PHONY: models
+models: setup-build ## fetch the embedded model into models-cache (MODEL=small|standard|better|auto)
+	@$(PYTHON) scripts/fetch_models.py $(MODEL) --dir models-cache
+
+.PHONY: bench
+bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model
+	@for package in $(BENCHED); do \
+	    echo "== $$package"; \
+	    cargo bench --quiet $(LOCKED) --package "$$package" --bench '*'; \
+	done
+
+## Checking it
+
+# The order shares the most: the tests build everything and run llama.cpp's build script; clippy and the documentation
+# then need the dependencies' metadata only, once for both. The cheap ones stand first, so that a slip is told early.
+PARTS := check-fmt deny test-rust test-python clippy docs
+
+.PHONY: test
+test: setup models-small ## everything that CI runs, with a summary at the end
+	@summary=; passed=0; failed=0; \
+	for part in $(PARTS); do \
+	    printf '\n== make %s\n' "$$part"; \
+	    from=$$SECONDS; \
+	    if $(MAKE) --no-print-directory "$$part"; then word=passed; passed=$$((passed + 1)); \
+	    else word=FAILED; failed=$$((failed + 1)); fi; \
+	    summary+=$$(printf '  %-12s %-7s %5d s' "$$part" "$$word" "$$((SECONDS - from))")$$'\n'; \
+	done; \
+	printf '\n== summary\n%sparts: %d passed, %d failed\n' "$$summary" "$$passed" "$$failed"; \
+	test "$$failed" -eq 0
+
+.PHONY: test-rust
+test-rust: setup models-small ## the Rust tests, documentation examples too
+	@if cargo nextest --version >/dev/null 2>&1; then \
+	    cargo nextest run --workspace $(LOCKED) && cargo test --doc --workspace --quiet $(LOCKED); \
+	else \
+	    cargo test --workspace $(LOCKED); \
+	fi
+
+# The binary is the one that the Rust tests built: `cargo build` would choose other features of the dependencies (those of
+# the tests count there), and compile half of them again.
+.PHONY: test-python
+test-python: setup models-small ## the official openai client against a running server (after test-rust)
+	@test -x "$(TARGET)/debug/muster" || { echo "no $(TARGET)/debug/muster: run make test-rust first" >&2; exit 1; }
+	@MUSTER_BIN="$(TARGET)/debug/muster" MUSTER_MODELS_DIR="$${MUSTER_MODELS_DIR:-models-cache}" \
+	    $(PYTHON) -m pytest -q -p no:cacheprovider tests/openai_client
+
+.PHONY: check-fmt
+check-fmt:
+	@cargo fmt --all --check
+
+.PHONY: clippy
+clippy: setup
+	@cargo clippy --workspace --all-targets $(LOCKED) -- --deny warnings
+
+# `--examples` documents nothing here: it makes cargo choose the dependencies' features as it does for clippy's
+# `--all-targets`, and so take clippy's work over.
+.PHONY: docs
+docs: setup ## the documentation of the code, without warnings
+	@RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --lib --examples $(LOCKED)
+
+.PHONY: lint
+lint: check-fmt clippy ## formatting and clippy
+
+# The advisories need a database from the network. Where it cannot be had that is said, and is no failure.
+.PHONY: deny
+deny: setup ## licences, sources and bans of the dependencies; known flaws too where their list can be fetched
+	@cargo fetch --quiet $(LOCKED)
+	@cargo deny --offline check --hide-inclusion-graph licenses bans sources
+	@if timeout 120 cargo deny fetch db >/dev/null 2>&1; then \
+	    cargo deny --offline check --hide-inclusion-graph advisories; \
+	else \
+	    echo "advisories: NOT checked, their database cannot be fetched from here"; \
+	fi
+
+## Keeping it
+
+.PHONY: fmt
+fmt: ## format the code
+	@cargo fmt --all
+
+.PHONY: assets
+assets: ## fetch the pages of the API description again, at the versions pinned in assets/refresh.sh
+	@assets/refresh.sh
+
+.PHONY: setup
+setup: ## install what builds and tests need and the machine lacks
+	@scripts/setup.sh
+
+.PHONY: setup-build
+setup-build:
+	@scripts/setup.sh build
+
+.PHONY: models-small
+models-small: setup-build
+	@$(PYTHON) scripts/fetch_models.py small --dir models-cache
