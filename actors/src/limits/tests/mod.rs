@@ -1,0 +1,8 @@
+//! What the limits promise, tried from outside.
+
+mod crashes;
+mod failures;
+mod log;
+mod reservations;
+mod shards;
+mod support;
