@@ -16,6 +16,8 @@ use super::subject::BucketKey;
 
 const HEAD: u8 = b'h';
 const PART: u8 = b's';
+/// How often a bucket is read anew that changes while it is read. One write can be on its way.
+const READS: usize = 3;
 
 /// The head of a stored bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,32 +141,42 @@ pub(super) struct Stored {
     pub(super) segments: BTreeSet<u64>,
 }
 
-/// Reads a bucket. Blocking: a few short reads.
+/// Reads a bucket. Blocking: a few short reads. A write that lands between them (one of an actor that has just died) may
+/// have taken away what was over by then; it is read anew.
 pub(super) fn read(store: &dyn Store, key: &BucketKey) -> Result<Option<Stored>, StoreError> {
-    let prefix = prefix(key);
-    let Some(head) = store.get(Tree::Limits, &head_key(key))? else { return Ok(None) };
-    let head = Head::decode(&head)?;
-    let mut stored = Stored { first: head.next, head, events: VecDeque::new(), segments: BTreeSet::new() };
-    let kept = stored.head.first..stored.head.next;
-    let mut expected = None;
-    for (number, rec) in parts(store, &prefix)? {
-        stored.segments.insert(number);
-        for (number, event) in Segment::decode(&rec)?.events().filter(|(number, _)| kept.contains(number)) {
-            if expected.is_some_and(|expected| expected != number) {
-                return Err(StoreError::Corrupt(format!(
-                    "limits: {}: event {number} is out of place",
-                    key.category.name()
-                )));
-            }
-            stored.first = stored.first.min(number);
-            stored.events.push_back(event);
-            expected = Some(number + 1);
+    let mut head = store.get(Tree::Limits, &head_key(key))?;
+    for _ in 0..READS {
+        let Some(rec) = head else { return Ok(None) };
+        let stored = read_under(store, key, Head::decode(&rec)?)?;
+        if stored.is_whole() {
+            return Ok(Some(stored));
+        }
+        head = store.get(Tree::Limits, &head_key(key))?;
+        if head.as_ref() == Some(&rec) {
+            return Err(StoreError::Corrupt(format!("limits: {}: events are missing", key.category.name())));
         }
     }
-    if stored.first + stored.events.len() as u64 != stored.head.next {
-        return Err(StoreError::Corrupt(format!("limits: {}: events are missing", key.category.name())));
+    Err(StoreError::Busy)
+}
+
+fn read_under(store: &dyn Store, key: &BucketKey, head: Head) -> Result<Stored, StoreError> {
+    let kept = head.first..head.next;
+    let mut stored = Stored { first: kept.end, head, events: VecDeque::new(), segments: BTreeSet::new() };
+    for (number, rec) in parts(store, &prefix(key))? {
+        stored.segments.insert(number);
+        for (number, event) in Segment::decode(&rec)?.events().filter(|(number, _)| kept.contains(number)) {
+            stored.first = stored.first.min(number);
+            stored.events.push_back(event);
+        }
     }
-    Ok(Some(stored))
+    Ok(stored)
+}
+
+impl Stored {
+    /// Every event that the head speaks of is there. Segments do not overlap, so a count tells.
+    fn is_whole(&self) -> bool {
+        self.first == self.head.first && self.events.len() as u64 == self.head.next.saturating_sub(self.head.first)
+    }
 }
 
 /// All segments under a bucket's prefix, in order.

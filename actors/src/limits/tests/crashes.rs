@@ -136,6 +136,40 @@ fn a_clean_restart_loses_nothing() {
 }
 
 #[test]
+fn after_a_drain_even_a_power_cut_loses_nothing() {
+    world::run(|tree| async move {
+        let disk = Arc::new(MemStore::default());
+        let (power, clock) = (Powered::new(&disk), Clock::manual(world::START));
+        let store: Arc<dyn Store> = power.clone();
+        let old = limiter(&tree, "old", &store, &clock);
+        running(&tree, "old/rate-0").await;
+        let rules = [Rule::requests(100, Window::Day), Rule::tokens(10_000, Window::Day)];
+        let request = |id: &str| admit(id, &rules, Estimate { prompt: 10, completion: 90 });
+        for n in 0..100 {
+            assert_eq!(passes(&old, request(&format!("key_{n}"))).await, Ok(true));
+        }
+        let Decision::Admitted { reservation, .. } = old.admit(request("key_7")).await.unwrap() else {
+            panic!("refused");
+        };
+        tree.drain();
+        later(Duration::from_secs(1)).await;
+        // In hand when the drain began, ends after it.
+        old.settle(reservation.unwrap(), 60).await.unwrap();
+        later(Duration::from_secs(1)).await;
+        power.cut();
+        let disk: Arc<dyn Store> = disk;
+        let new = limiter(&tree, "new", &disk, &clock);
+        running(&tree, "new/rate-0").await;
+        for n in 0..100 {
+            let key = request(&format!("key_{n}"));
+            let seen = new.peek(&key.key.subject, Category::Chat, key.rules).await.unwrap();
+            let expected = if n == 7 { (98, 10_000 - 100 - 60) } else { (99, 10_000 - 100) };
+            assert_eq!((seen.requests().unwrap().remaining, seen.tokens().unwrap().remaining), expected, "key_{n}");
+        }
+    });
+}
+
+#[test]
 fn a_stop_without_a_drain_loses_nothing_either() {
     let disk = Arc::new(MemStore::default());
     for _ in 0..5 {

@@ -3,6 +3,7 @@
 mod crashes;
 mod failures;
 mod log;
+mod records;
 mod reservations;
 mod shards;
 mod support;
