@@ -1,0 +1,202 @@
+//! One bucket: judges a request by all its rules at once, keeps token reservations. Pure.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::log::{EventLog, Spend};
+use super::rule::{Rule, Unit};
+use super::view::{LimitView, RuleView};
+
+/// Most reservations of one bucket that are not settled; the one that ends first is then taken as settled.
+const MAX_HELD: usize = 4_096;
+
+/// How many tokens a call is thought to cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Counted; spent as soon as the call is made.
+    pub prompt: u64,
+    /// At most so many more (`max_tokens`, or the model's cap). 0 for calls that generate nothing.
+    pub completion: u64,
+}
+
+impl Estimate {
+    /// What must be left for the call to make sense: its prompt, and one token of an answer. A call that costs no
+    /// tokens at all is not judged by token rules.
+    fn least(&self) -> u64 {
+        self.prompt.saturating_add(self.completion.min(1))
+    }
+
+    fn most(&self) -> u64 {
+        self.prompt.saturating_add(self.completion)
+    }
+}
+
+/// What was charged for one admitted request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Charge {
+    pub(super) spend: Spend,
+    /// The event that holds it.
+    event: u64,
+    /// The reservation, where tokens were charged.
+    pub(super) hold: Option<u64>,
+}
+
+/// Why a request was refused. Nothing was charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// The rule with the longest wait.
+    pub(super) rule: Rule,
+    /// Milliseconds until all rules would let it pass, if nothing else is admitted; the window's length where one
+    /// never will (the limit itself is too small).
+    pub(super) wait: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    event: u64,
+    tokens: u64,
+    deadline: u64,
+}
+
+/// The counters of one subject and category.
+#[derive(Debug, Default)]
+pub(super) struct Bucket {
+    pub(super) log: EventLog,
+    held: HashMap<u64, Held>,
+    next_hold: u64,
+}
+
+impl Bucket {
+    /// `first_hold` must lie above every reservation given out in an earlier life.
+    pub(super) fn new(log: EventLog, first_hold: u64) -> Self {
+        Self { log, held: HashMap::new(), next_hold: first_hold }
+    }
+
+    /// Charges all rules, or none and says why. Tokens are reserved as estimated, clipped to what is left.
+    pub(super) fn admit(
+        &mut self,
+        rules: &[Rule],
+        estimate: Estimate,
+        hold_for: Duration,
+        now: u64,
+    ) -> Result<Charge, Refusal> {
+        self.turn_to(rules, now);
+        let (mut requests, mut tokens) = (0, None);
+        let mut refusal: Option<Refusal> = None;
+        for rule in rules {
+            let used = self.log.used(rule.unit, rule.window);
+            let needed = match rule.unit {
+                Unit::Requests => 1,
+                Unit::Tokens => estimate.least(),
+            };
+            if needed > 0 && used.saturating_add(needed) > rule.limit {
+                let wait = self.wait(rule, used.saturating_add(needed) - rule.limit, now);
+                refusal = refusal.filter(|other| other.wait >= wait).or(Some(Refusal { rule: *rule, wait }));
+            }
+            match rule.unit {
+                Unit::Requests => requests = 1,
+                Unit::Tokens => {
+                    let most = tokens.unwrap_or(estimate.most());
+                    tokens = Some(most.min(rule.limit.saturating_sub(used)));
+                }
+            }
+        }
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None => Ok(self.charge(Spend { requests, tokens: tokens.unwrap_or(0) }, hold_for, now)),
+        }
+    }
+
+    fn turn_to(&mut self, rules: &[Rule], now: u64) {
+        self.log.advance(now);
+        for rule in rules {
+            self.log.watch(rule.window, now);
+        }
+    }
+
+    fn wait(&self, rule: &Rule, excess: u64, now: u64) -> u64 {
+        let at = self.log.frees(rule.unit, rule.window, excess);
+        at.map_or(rule.window.millis(), |at| at.saturating_sub(now))
+    }
+
+    fn charge(&mut self, spend: Spend, hold_for: Duration, now: u64) -> Charge {
+        // No call has four thousand million tokens: bodies end at some MiB.
+        let tokens = u32::try_from(spend.tokens).unwrap_or(u32::MAX);
+        let spend = Spend { requests: spend.requests, tokens: tokens.into() };
+        if spend == Spend::default() {
+            return Charge { spend, event: self.log.next(), hold: None };
+        }
+        let event = self.log.push(now, u32::from(spend.requests > 0), tokens);
+        let hold = (tokens > 0).then(|| self.hold(event, spend.tokens, hold_for, now));
+        Charge { spend, event, hold }
+    }
+
+    fn hold(&mut self, event: u64, tokens: u64, hold_for: Duration, now: u64) -> u64 {
+        if self.held.len() >= MAX_HELD {
+            self.drop_past_holds(now);
+        }
+        if self.held.len() >= MAX_HELD
+            && let Some(first) = self.held.iter().min_by_key(|(_, held)| held.deadline).map(|(&id, _)| id)
+        {
+            self.held.remove(&first);
+        }
+        let id = self.next_hold;
+        self.next_hold += 1;
+        let deadline = now.saturating_add(u64::try_from(hold_for.as_millis()).unwrap_or(u64::MAX));
+        self.held.insert(id, Held { event, tokens, deadline });
+        id
+    }
+
+    /// Past its deadline a reservation counts as settled at its estimate.
+    fn drop_past_holds(&mut self, now: u64) {
+        self.held.retain(|_, held| held.deadline > now);
+    }
+
+    /// Takes back an admission that was never acknowledged.
+    pub(super) fn undo(&mut self, charge: &Charge) {
+        if let Some(hold) = charge.hold {
+            self.held.remove(&hold);
+        }
+        self.log.refund(charge.event, charge.spend);
+    }
+
+    /// Replaces a reservation by what was spent; what is charged on top of it is answered.
+    ///
+    /// Less is taken back where it was charged. More is charged now, though it may put a window over its limit: the
+    /// tokens are gone, and the next ones wait for it. A reservation settled before, or past its deadline, keeps its
+    /// estimate.
+    pub(super) fn settle(&mut self, hold: u64, spent: u64, now: u64) -> Spend {
+        let Some(held) = self.held.remove(&hold).filter(|held| now < held.deadline) else { return Spend::default() };
+        self.log.advance(now);
+        if spent <= held.tokens {
+            self.log.refund(held.event, Spend { requests: 0, tokens: held.tokens - spent });
+            return Spend::default();
+        }
+        let more = u32::try_from(spent - held.tokens).unwrap_or(u32::MAX);
+        self.log.push(now, 0, more);
+        Spend { requests: 0, tokens: more.into() }
+    }
+
+    /// The rules as they stand now.
+    pub(super) fn view(&mut self, rules: &[Rule], now: u64) -> LimitView {
+        self.turn_to(rules, now);
+        LimitView { rules: rules.iter().map(|rule| self.rule_view(rule, now)).collect() }
+    }
+
+    fn rule_view(&self, rule: &Rule, now: u64) -> RuleView {
+        let full_again = self.log.full_again(rule.unit, rule.window);
+        let more_at = self.log.frees(rule.unit, rule.window, 1);
+        RuleView {
+            rule: *rule,
+            remaining: rule.limit.saturating_sub(self.log.used(rule.unit, rule.window)),
+            reset: full_again.unwrap_or(now).div_ceil(1000),
+            more_in: more_at.map_or(0, |at| at.saturating_sub(now).div_ceil(1000)),
+        }
+    }
+
+    /// No reservation is open.
+    pub(super) fn is_settled(&mut self, now: u64) -> bool {
+        self.drop_past_holds(now);
+        self.held.is_empty()
+    }
+}

@@ -1,0 +1,54 @@
+//! Clears away stored buckets that nobody asked for again and in which nothing counts any more.
+
+use muster_store::{Batch, Expect, Order, Record, Scan, Store, StoreError, Tree};
+
+use super::record::{Head, prefix_of_head};
+use super::rule::Window;
+
+/// Most batches of one round, and most deletions in each.
+const ROUND: usize = 64;
+const BATCH: usize = 2_000;
+
+/// The batches that clear away what is over. Blocking: reads every stored bucket.
+///
+/// A bucket goes only while its head is what was read, so one that comes back to life meanwhile stays. A lease left by
+/// an earlier run of the server was used before `started`, if at all.
+pub(super) fn rounds(store: &dyn Store, started: u64, now: u64) -> Result<Vec<Batch>, StoreError> {
+    let mut batches = Vec::new();
+    let mut scan = Scan { limit: 1_000, order: Order::Ascending, ..Scan::default() };
+    let mut over: Option<(Vec<u8>, Batch)> = None;
+    loop {
+        let page = store.scan(Tree::Limits, &scan)?;
+        for (key, rec) in page.items {
+            match (&mut over, prefix_of_head(&key)) {
+                (_, Some(prefix)) => {
+                    batches.extend(over.take().map(|(_, batch)| batch));
+                    let head = Head::decode(&rec)?;
+                    if is_over(&head, started, now) {
+                        let batch = Batch::delete(Tree::Limits, key.clone());
+                        over = Some((prefix.to_vec(), batch.when(Tree::Limits, key.clone(), Expect::Is(rec))));
+                    }
+                }
+                (Some((prefix, batch)), None) if key.starts_with(prefix) && batch.ops.len() < BATCH => {
+                    batch.ops.push(muster_store::Op::Delete { tree: Tree::Limits, key });
+                }
+                _ => {}
+            }
+        }
+        match page.next {
+            Some(next) if batches.len() < ROUND => scan.from = Some(next),
+            // The last one may have more segments on the next page: it is left for the next round.
+            Some(_) => return Ok(batches),
+            None => break,
+        }
+    }
+    batches.extend(over.map(|(_, batch)| batch));
+    Ok(batches)
+}
+
+fn is_over(head: &Head, started: u64, now: u64) -> bool {
+    let longest = head.windows().into_iter().map(Window::millis).max().unwrap_or(0);
+    let lease_over = head.lease() == super::log::Spend::default()
+        || (head.written_at < started && started.saturating_add(longest) <= now);
+    head.over_at <= now && lease_over
+}

@@ -1,0 +1,137 @@
+//! What may be admitted before the next durable write. Pure.
+//!
+//! A durable record says: "this was charged when I was written, and up to so much more (the *lease*) may have been
+//! charged since". Whoever finds such a record after an unclean end charges the whole lease at that moment: it is at
+//! least as much as was admitted unseen, and at a time no earlier. So no window ever admits more than its limit, even
+//! across `kill -9`, and at most one lease is lost.
+//!
+//! All is counted as a total charged since the bucket came into memory, which only grows; a lease is a ceiling for it.
+
+use super::log::Spend;
+
+/// One bucket's lease.
+#[derive(Debug, Default)]
+pub(super) struct Lease {
+    total: Spend,
+    /// How far the total may go under every record that may be the durable one.
+    ceiling: Spend,
+    /// The lease of the record that is durable.
+    grant: Spend,
+    flight: Option<Flight>,
+}
+
+/// A record on its way to the disk.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    ceiling: Spend,
+    grant: Spend,
+}
+
+impl Lease {
+    /// Of a bucket read from the store, where a record with this lease stands (none: zero). None of it may be used.
+    pub(super) fn restore(stored: Spend) -> Self {
+        Self { grant: stored, ..Self::default() }
+    }
+
+    /// Notes a charge. The total with it: [`Self::covers`] tells whether that may be acknowledged.
+    pub(super) fn charge(&mut self, amount: Spend) -> Spend {
+        self.total = self.total.plus(amount);
+        self.total
+    }
+
+    /// Whether a crash now would still count what was charged up to this total.
+    pub(super) fn covers(&self, total: Spend) -> bool {
+        total.within(&self.ceiling) && self.flight.is_none_or(|flight| total.within(&flight.ceiling))
+    }
+
+    /// Half of the lease is used, or more was charged than it covers; and no write is on its way.
+    pub(super) fn wants_renewal(&self) -> bool {
+        let left = self.ceiling.minus(self.total);
+        let half_used = |grant: u64, left: u64| grant > 0 && left <= grant / 2;
+        self.flight.is_none()
+            && (!self.covers(self.total)
+                || half_used(self.grant.requests, left.requests)
+                || half_used(self.grant.tokens, left.tokens))
+    }
+
+    pub(super) fn in_flight(&self) -> bool {
+        self.flight.is_some()
+    }
+
+    /// A record of everything charged so far goes to the disk, with a lease of `grant` beyond it.
+    pub(super) fn begin(&mut self, grant: Spend) {
+        self.flight = Some(Flight { ceiling: self.total.plus(grant), grant });
+    }
+
+    /// That record is durable.
+    pub(super) fn done(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            self.ceiling = flight.ceiling;
+            self.grant = flight.grant;
+        }
+    }
+
+    /// That record may be durable or not: only what both allow may be admitted.
+    pub(super) fn failed(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            self.ceiling = self.ceiling.least(flight.ceiling);
+        }
+    }
+
+    /// The durable record says exactly what was charged.
+    pub(super) fn is_exact(&self) -> bool {
+        self.flight.is_none() && self.grant == Spend::default() && self.covers(self.total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(requests: u64) -> Spend {
+        Spend { requests, tokens: 0 }
+    }
+
+    #[test]
+    fn nothing_is_covered_before_the_first_write() {
+        let mut lease = Lease::restore(Spend::default());
+        assert!(lease.is_exact() && !lease.wants_renewal());
+        let first = lease.charge(requests(1));
+        assert!(!lease.covers(first) && lease.wants_renewal());
+        lease.begin(requests(4));
+        assert!(!lease.covers(first) && !lease.wants_renewal());
+        lease.done();
+        assert!(lease.covers(first) && !lease.wants_renewal() && !lease.is_exact());
+    }
+
+    #[test]
+    fn renews_at_half_and_stays_within_both_records_while_the_next_is_on_its_way() {
+        let mut lease = Lease::default();
+        lease.begin(requests(4));
+        lease.done();
+        let one = lease.charge(requests(1));
+        assert!(lease.covers(one) && !lease.wants_renewal());
+        lease.charge(requests(1));
+        assert!(lease.wants_renewal());
+        // The next record allows 2 + 1; the one that stands allows 4.
+        lease.begin(requests(1));
+        let third = lease.charge(requests(1));
+        assert!(lease.covers(third));
+        let fourth = lease.charge(requests(1));
+        assert!(!lease.covers(fourth));
+        lease.failed();
+        assert!(!lease.covers(fourth), "the failed record may yet have reached the disk");
+        lease.begin(requests(1));
+        lease.done();
+        assert!(lease.covers(fourth));
+    }
+
+    #[test]
+    fn a_lease_found_in_the_store_is_not_exact_until_it_is_written_over() {
+        let mut lease = Lease::restore(requests(3));
+        assert!(!lease.is_exact());
+        lease.begin(Spend::default());
+        lease.done();
+        assert!(lease.is_exact());
+    }
+}

@@ -1,0 +1,93 @@
+//! The way in: which shard, asked how.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::ArbiterHandle;
+use muster_store::Store;
+
+use super::rule::{Category, Rule};
+use super::shard::{Admit, Decision, Options, Peek, RateShard, Reservation, Settle};
+use super::subject::{BucketKey, Subject};
+use super::view::LimitView;
+use crate::supervise::{ChildSpec, Group, Handle};
+use crate::{Clock, Error, Kind};
+
+/// All shards. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct RateLimiter {
+    shards: Arc<[Handle<RateShard>]>,
+}
+
+impl RateLimiter {
+    /// Starts a shard on each arbiter, as children `rate-0`, `rate-1` … of `group`.
+    pub fn start(
+        group: &Group,
+        arbiters: &[ArbiterHandle],
+        store: &Arc<dyn Store>,
+        clock: &Clock,
+        options: &Options,
+    ) -> Self {
+        let mut part = options.clone();
+        part.max_anonymous = options.max_anonymous.div_ceil(arbiters.len().max(1));
+        part.max_principals = options.max_principals.div_ceil(arbiters.len().max(1));
+        let started = clock.now().0;
+        let shards = arbiters.iter().enumerate().map(|(number, arbiter)| {
+            let (store, clock, options) = (Arc::clone(store), clock.clone(), part.clone());
+            let collects_since = (number == 0).then_some(started);
+            let spec = ChildSpec::new(format!("rate-{number}"), arbiter.clone(), move |control| {
+                let shard = RateShard::new(Arc::clone(&store), clock.clone(), options.clone(), control, collects_since);
+                std::future::ready(Ok(shard))
+            });
+            group.start(spec.capacity(part.mailbox))
+        });
+        Self { shards: shards.collect() }
+    }
+
+    /// Judges a request by all its rules. Without rules the subject is unlimited.
+    ///
+    /// # Errors
+    /// `Unavailable` where the shard is restarting or overloaded, or where what is admitted could not be recorded.
+    pub async fn admit(&self, admit: Admit) -> Result<Decision, Error> {
+        if admit.rules.is_empty() {
+            return Ok(Decision::Admitted { view: LimitView::default(), reservation: None });
+        }
+        self.shard(&admit.key.subject)?.ask(admit).await?
+    }
+
+    /// Replaces a reservation by what was spent, in either direction.
+    ///
+    /// # Errors
+    /// As for `admit`; the estimate then stands.
+    pub async fn settle(&self, reservation: Reservation, tokens: u64) -> Result<(), Error> {
+        self.shard(&reservation.key.subject)?.ask(Settle { reservation, tokens }).await?
+    }
+
+    /// Gives back the tokens of a call that was never made. The request itself stays counted.
+    ///
+    /// # Errors
+    /// As for `settle`.
+    pub async fn release(&self, reservation: Reservation) -> Result<(), Error> {
+        self.settle(reservation, 0).await
+    }
+
+    /// How a subject's bucket stands under these rules. Charges nothing.
+    ///
+    /// # Errors
+    /// `Unavailable` where the shard is restarting or overloaded.
+    pub async fn peek(&self, subject: &Subject, category: Category, rules: Arc<[Rule]>) -> Result<LimitView, Error> {
+        let key = BucketKey { subject: subject.clone(), category };
+        self.shard(subject)?.ask(Peek { key, rules }).await?
+    }
+
+    /// The shard that keeps a subject, as long as this process lives: nothing stored depends on it.
+    fn shard(&self, subject: &Subject) -> Result<&Handle<RateShard>, Error> {
+        let mut hasher = DefaultHasher::new();
+        subject.hash(&mut hasher);
+        let place = hasher.finish().checked_rem(self.shards.len() as u64);
+        let shard = place.and_then(|place| self.shards.get(usize::try_from(place).ok()?));
+        shard
+            .ok_or_else(|| Error::new(Kind::Unavailable, "the limiter has no shards").retry_in(Duration::from_secs(30)))
+    }
+}

@@ -1,0 +1,229 @@
+//! How a bucket is stored: a head with the lease, and the log in segments of 256 events, so that a write costs what
+//! changed and not what the day holds.
+//!
+//! Keys: `<subject> NUL <category> NUL h` for the head, `… NUL s <number, big-endian>` for a segment: the head is read
+//! first. A head newer than a segment cannot be read then, only segments newer than their head: what they hold beyond
+//! its `next` is left out (the head's lease covers it). What lies before its `first` is over.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use muster_store::{Batch, Record, Scan, Store, StoreError, Tree};
+use serde::{Deserialize, Serialize};
+
+use super::log::{Event, EventLog, SEGMENT, Spend};
+use super::rule::Window;
+use super::subject::BucketKey;
+
+const HEAD: u8 = b'h';
+const PART: u8 = b's';
+/// How often a bucket is read anew that changes while it is read. One write can be on its way.
+const READS: usize = 3;
+
+/// The head of a stored bucket.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// Milliseconds since the epoch, as all times here.
+    pub(super) written_at: u64,
+    /// From when on nothing charged by then counts any more.
+    pub(super) over_at: u64,
+    /// The first event stored, and the one after the last.
+    first: u64,
+    next: u64,
+    /// How much more may have been charged since.
+    lease_requests: u64,
+    lease_tokens: u64,
+    minute: bool,
+    hour: bool,
+    day: bool,
+}
+
+impl Record for Head {
+    const TREE: Tree = Tree::Limits;
+    const SCHEMA: u16 = 1;
+}
+
+/// A segment: its first event's number and time, then each event as milliseconds since the one before, requests, tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Segment {
+    first: u64,
+    at: u64,
+    events: Vec<(u64, u32, u32)>,
+}
+
+impl Record for Segment {
+    const TREE: Tree = Tree::Limits;
+    const SCHEMA: u16 = 1;
+}
+
+impl Head {
+    pub(super) fn lease(&self) -> Spend {
+        Spend { requests: self.lease_requests, tokens: self.lease_tokens }
+    }
+
+    pub(super) fn windows(&self) -> Vec<Window> {
+        let all = [(self.minute, Window::Minute), (self.hour, Window::Hour), (self.day, Window::Day)];
+        all.into_iter().filter_map(|(watched, window)| watched.then_some(window)).collect()
+    }
+
+    fn of(log: &EventLog, lease: Spend, now: u64) -> Self {
+        let watches = |window| log.windows().any(|watched| watched == window);
+        Self {
+            written_at: now,
+            over_at: log.over_at(),
+            first: log.first(),
+            next: log.next(),
+            lease_requests: lease.requests,
+            lease_tokens: lease.tokens,
+            minute: watches(Window::Minute),
+            hour: watches(Window::Hour),
+            day: watches(Window::Day),
+        }
+    }
+}
+
+impl Segment {
+    fn of(log: &EventLog, number: u64) -> Self {
+        let (first, events) = log.segment(number);
+        let mut segment = Self { first, at: 0, events: Vec::new() };
+        let mut before = None;
+        for event in events {
+            let since = before.map_or(0, |at| event.at.saturating_sub(at));
+            if before.is_none() {
+                segment.at = event.at;
+            }
+            before = Some(event.at);
+            segment.events.push((since, event.requests, event.tokens));
+        }
+        segment
+    }
+
+    fn events(&self) -> impl Iterator<Item = (u64, Event)> {
+        let mut at = self.at;
+        (self.first..).zip(&self.events).map(move |(number, &(since, requests, tokens))| {
+            at = at.saturating_add(since);
+            (number, Event { at, requests, tokens })
+        })
+    }
+}
+
+fn prefix(key: &BucketKey) -> Vec<u8> {
+    [key.subject.as_str().as_bytes(), b"\0", key.category.name().as_bytes(), b"\0"].concat()
+}
+
+pub(super) fn head_key(key: &BucketKey) -> Vec<u8> {
+    with(prefix(key), HEAD, &[])
+}
+
+fn segment_key(prefix: &[u8], number: u64) -> Vec<u8> {
+    with(prefix.to_vec(), PART, &number.to_be_bytes())
+}
+
+fn with(mut prefix: Vec<u8>, kind: u8, rest: &[u8]) -> Vec<u8> {
+    prefix.push(kind);
+    prefix.extend_from_slice(rest);
+    prefix
+}
+
+/// The bucket that a stored key's head belongs to, as its prefix; `None` for what is not a head.
+pub(super) fn prefix_of_head(key: &[u8]) -> Option<&[u8]> {
+    let (last, prefix) = key.split_last()?;
+    (*last == HEAD && prefix.ends_with(b"\0")).then_some(prefix)
+}
+
+/// A bucket as it was found.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) head: Head,
+    pub(super) events: VecDeque<Event>,
+    /// The number of the first of them.
+    pub(super) first: u64,
+    /// The segments that are there.
+    pub(super) segments: BTreeSet<u64>,
+}
+
+/// Reads a bucket. Blocking: a few short reads. A write that lands between them (one of an actor that has just died) may
+/// have taken away what was over by then; it is read anew.
+pub(super) fn read(store: &dyn Store, key: &BucketKey) -> Result<Option<Stored>, StoreError> {
+    let mut head = store.get(Tree::Limits, &head_key(key))?;
+    for _ in 0..READS {
+        let Some(rec) = head else { return Ok(None) };
+        let stored = read_under(store, key, Head::decode(&rec)?)?;
+        if stored.is_whole() {
+            return Ok(Some(stored));
+        }
+        head = store.get(Tree::Limits, &head_key(key))?;
+        if head.as_ref() == Some(&rec) {
+            return Err(StoreError::Corrupt(format!("limits: {}: events are missing", key.category.name())));
+        }
+    }
+    Err(StoreError::Busy)
+}
+
+fn read_under(store: &dyn Store, key: &BucketKey, head: Head) -> Result<Stored, StoreError> {
+    let kept = head.first..head.next;
+    let mut stored = Stored { first: kept.end, head, events: VecDeque::new(), segments: BTreeSet::new() };
+    for (number, rec) in parts(store, &prefix(key))? {
+        stored.segments.insert(number);
+        for (number, event) in Segment::decode(&rec)?.events().filter(|(number, _)| kept.contains(number)) {
+            stored.first = stored.first.min(number);
+            stored.events.push_back(event);
+        }
+    }
+    Ok(stored)
+}
+
+impl Stored {
+    /// Every event that the head speaks of is there. Segments do not overlap, so a count tells.
+    fn is_whole(&self) -> bool {
+        self.first == self.head.first && self.events.len() as u64 == self.head.next.saturating_sub(self.head.first)
+    }
+}
+
+/// All segments under a bucket's prefix, in order.
+fn parts(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, muster_store::Rec)>, StoreError> {
+    let prefix = with(prefix.to_vec(), PART, &[]);
+    let mut found = Vec::new();
+    let mut from = None;
+    loop {
+        let page = store.scan(Tree::Limits, &Scan { prefix: prefix.clone(), from, limit: 1_000, ..Scan::default() })?;
+        for (key, rec) in page.items {
+            let number = key.strip_prefix(prefix.as_slice()).and_then(|rest| <[u8; 8]>::try_from(rest).ok());
+            let number = number.ok_or_else(|| StoreError::Corrupt("limits: a key that no program wrote".to_owned()))?;
+            found.push((u64::from_be_bytes(number), rec));
+        }
+        match page.next {
+            Some(next) => from = Some(next),
+            None => return Ok(found),
+        }
+    }
+}
+
+/// The batch that makes the store say what the log says, with a lease beyond it. `changed` are the segments to write,
+/// `gone` those to delete; a log that holds nothing, without a lease, leaves nothing behind.
+pub(super) fn batch(
+    key: &BucketKey,
+    log: &EventLog,
+    lease: Spend,
+    now: u64,
+    changed: &BTreeSet<u64>,
+    gone: &[u64],
+) -> Result<Batch, StoreError> {
+    let prefix = prefix(key);
+    let mut batch = if log.is_empty() && lease == Spend::default() {
+        Batch::delete(Tree::Limits, head_key(key))
+    } else {
+        Batch::put(Tree::Limits, head_key(key), Head::of(log, lease, now).encode()?)
+    };
+    for &number in changed {
+        batch = batch.and_put(Tree::Limits, segment_key(&prefix, number), Segment::of(log, number).encode()?);
+    }
+    for &number in gone {
+        batch = batch.and_delete(Tree::Limits, segment_key(&prefix, number));
+    }
+    Ok(batch)
+}
+
+/// The last segment that still holds anything of a log; those before are to be deleted.
+pub(super) fn oldest_segment(log: &EventLog) -> u64 {
+    if log.is_empty() { u64::MAX } else { log.first() / SEGMENT }
+}
