@@ -111,6 +111,14 @@ async fn counted(chain: &Chain, id: &str, calls: u32) {
     world::until(|| breaker(chain, id).calls == calls).await;
 }
 
+/// The failures that `id` is blamed for, once all that was told before is heard: a good call comes after it in the line.
+async fn blamed(chain: &Chain, id: &str, double: &Double) -> u32 {
+    double.now_always(Act::Answer(1));
+    assert_eq!(chain.complete(ask()).await.unwrap().provider_id, id);
+    let BreakerStatus { calls, failure_share, .. } = breaker(chain, id);
+    (f64::from(calls) * failure_share).round() as u32
+}
+
 async fn opened(chain: &Chain, id: &str) {
     world::until(|| breaker(chain, id).state == BreakerState::Open).await;
 }
