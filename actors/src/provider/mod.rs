@@ -1,1 +1,31 @@
-//! provider.
+//! The provider chain: ordered fail-over behind circuit breakers.
+//!
+//! [`Chain`] asks the providers that the registry names for a model, in order, until one answers. Faults decide what
+//! comes next: transient, throttled and hard ones lead to the next provider and are told to the provider's breaker; a
+//! fault of the request is returned at once. One deadline bounds it all. A stream is replaced unseen until its first
+//! delta is in hand, and never after: then it ends with an error.
+//!
+//! Invariants: one message to an actor before each attempt, one told after it, none for an event. A dropped future or
+//! stream drops the provider's call and reports its permit. A stream is settled exactly once.
+
+pub mod breaker;
+mod chain;
+mod failure;
+mod jitter;
+mod messages;
+mod meter;
+mod open;
+mod options;
+mod settle;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod watch;
+
+pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, Reason};
+pub use chain::Chain;
+pub use jitter::Jitter;
+pub use messages::{Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, ProviderStatus, Settlement, StreamEnd};
+pub use options::{ChainOptions, Provider, TokenCounter};
+pub use stream::Streaming;

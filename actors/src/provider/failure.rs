@@ -1,0 +1,95 @@
+//! From what a walk met to the one error that its caller gets. Pure.
+
+use std::time::Duration;
+
+use muster_providers::{Fault, FaultClass, Phase, ResolveError};
+
+use crate::{Error, Kind};
+
+/// What a request met on its way through the chain, where nobody answered.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    /// The last provider that failed, and how.
+    pub(super) failed: Option<(String, Fault)>,
+    /// The last one in this process that was not ready, and how.
+    pub(super) not_ready: Option<Fault>,
+    /// A provider that does not know the model's made-up name.
+    pub(super) unknown: Option<Fault>,
+    /// The soonest time to try again, of those that could not be asked.
+    pub(super) soonest: Option<Duration>,
+    /// The deadline of the whole request came first.
+    pub(super) deadline: Option<Duration>,
+}
+
+/// A fault of something in this process, which has no HTTP status, that says when it will be ready: absent, loading or
+/// full. It is not broken, so no breaker learns of it.
+pub(super) fn is_not_ready(fault: &Fault) -> bool {
+    fault.class == FaultClass::Transient
+        && fault.phase == Phase::Connect
+        && fault.status.is_none()
+        && fault.retry_after.is_some()
+}
+
+impl Losses {
+    pub(super) fn wait_for(&mut self, wait: Duration) {
+        self.soonest = Some(self.soonest.map_or(wait, |soonest| soonest.min(wait)));
+    }
+
+    pub(super) fn conclude(self, asked: Option<&str>) -> Error {
+        if let Some(deadline) = self.deadline {
+            let last = self.failed.map(|(provider, fault)| format!("; last failure: {provider}: {fault}"));
+            let message =
+                format!("no provider answered within {} ms{}", deadline.as_millis(), last.unwrap_or_default());
+            return Error::new(Kind::ProviderFailed, message);
+        }
+        if let Some((provider, fault)) = self.failed {
+            let mut error =
+                Error::new(Kind::ProviderFailed, format!("every provider failed; the last, {provider}: {fault}"));
+            error.retry_after = fault.retry_after;
+            return error;
+        }
+        if let Some(fault) = self.not_ready {
+            let mut error = Error::new(Kind::Unavailable, fault.message);
+            error.retry_after = fault.retry_after.into_iter().chain(self.soonest).min();
+            return error;
+        }
+        if let Some(soonest) = self.soonest {
+            let message =
+                "no provider can be asked now: each failed repeatedly or is restarting, and will be tried again";
+            return Error::new(Kind::Unavailable, message).retry_in(soonest);
+        }
+        let model = asked.unwrap_or("default").to_owned();
+        let error = unresolved(ResolveError::NotFound { model });
+        match self.unknown {
+            Some(fault) => Error { message: format!("{}: {fault}", error.message), ..error },
+            None => error,
+        }
+    }
+}
+
+pub(super) fn unresolved(error: ResolveError) -> Error {
+    let message = error.to_string();
+    match error {
+        ResolveError::NotFound { model } => {
+            let error = Error::field(Kind::ModelNotFound, &["body", "model"], message.clone(), model.into());
+            Error { message, ..error }
+        }
+        ResolveError::Unconfigured { .. } => Error::new(Kind::ModelUnconfigured, message),
+    }
+}
+
+/// The settings know the provider, and this server was started without it.
+pub(super) fn no_adapter(asked: Option<&str>) -> Error {
+    let model = asked.unwrap_or("default");
+    Error::new(Kind::ModelUnconfigured, format!("no provider of the model {model:?} is running: see `muster doctor`"))
+}
+
+/// A client's fault, as the provider worded it.
+pub(super) fn refused(fault: Fault) -> Error {
+    fault.into()
+}
+
+/// A stream that broke after its first delta.
+pub(super) fn broken(provider: &str, fault: Fault) -> Error {
+    Error::new(Kind::ProviderFailed, format!("{provider} broke off its answer: {fault}"))
+}

@@ -1,0 +1,129 @@
+//! What the chain is asked, and what it answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_providers::{ChatReply, ChatRequest, ProviderKind, Usage};
+use serde::Serialize;
+
+use super::breaker::BreakerStatus;
+use crate::Error;
+
+/// One chat for the chain.
+#[derive(Debug, Clone)]
+pub struct ChatAsk {
+    /// A model, a family, or `None` for the chain itself.
+    pub model: Option<String>,
+    pub request: Arc<ChatRequest>,
+    /// Passed on to the provider.
+    pub request_id: String,
+    pub traceparent: Option<String>,
+    /// In place of the chain's own; the edge bounds it.
+    pub deadline: Option<Duration>,
+}
+
+/// How one attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptOutcome {
+    Ok,
+    /// Connect, 408, 5xx, a time-out, a malformed answer, an end before the first delta.
+    Transient,
+    /// 429.
+    Throttled,
+    /// Our key or account was refused.
+    Hard,
+    /// The request itself was refused.
+    Client,
+    /// It does not know the model, whose name the client made up.
+    UnknownModel,
+    /// The embedded model is absent, loading or full.
+    NotReady,
+    /// The deadline of the whole request came.
+    Deadline,
+    /// Not called: its breaker is open, or a probe is in flight.
+    OpenCircuit,
+    /// Not called: its breaker is restarting or overloaded.
+    Unavailable,
+}
+
+/// One provider of the chain, as this request met it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attempt {
+    pub provider: String,
+    pub model: String,
+    pub outcome: AttemptOutcome,
+    /// To the first delta of a stream, to the end of a whole answer, or to the failure.
+    pub latency_ms: u64,
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub reply: ChatReply,
+    /// The provider's figures, or counted and marked `estimated`.
+    pub usage: Usage,
+    pub model_id: String,
+    pub provider_id: String,
+    pub attempts: Vec<Attempt>,
+    /// Billionths of a dollar; `None` where the model's price is not known.
+    pub cost_nanos: Option<u64>,
+    /// Of the whole request.
+    pub latency: Duration,
+}
+
+/// A refusal, and what was tried before it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{error}")]
+pub struct ChainError {
+    pub error: Error,
+    pub attempts: Vec<Attempt>,
+}
+
+impl From<ChainError> for Error {
+    fn from(refused: ChainError) -> Self {
+        refused.error
+    }
+}
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamEnd {
+    Done,
+    /// Broken by the provider or by a bound, before or after its first delta.
+    Failed,
+    /// Its reader went away.
+    ClientGone,
+}
+
+/// What limits and ledger settle a stream on. Told exactly once for each stream that was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settlement {
+    pub end: StreamEnd,
+    /// Of what was delivered: the provider's figures, or counted and marked `estimated`. Nothing before the first delta.
+    pub usage: Usage,
+    /// Billionths of a dollar; `None` where the model's price is not known.
+    pub cost_nanos: Option<u64>,
+    /// The provider and model that answered; `None` before the first delta.
+    pub provider_id: Option<String>,
+    pub model_id: Option<String>,
+    /// From the request to the end.
+    pub latency: Duration,
+}
+
+/// One provider of the chain, for status and health.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProviderStatus {
+    pub id: String,
+    #[serde(serialize_with = "kind_as_str")]
+    pub kind: ProviderKind,
+    /// Its place in the chain, from 0; `None` outside of it.
+    pub order: Option<usize>,
+    pub models: Vec<String>,
+    pub breaker: BreakerStatus,
+}
+
+fn kind_as_str<S: serde::Serializer>(kind: &ProviderKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}

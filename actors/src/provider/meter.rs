@@ -1,0 +1,49 @@
+//! Usage and cost of one call.
+
+use std::sync::Arc;
+
+use muster_providers::{Adapter, Call, Price, Usage};
+
+use super::chain::Route;
+use super::options::TokenCounter;
+
+/// Counts what the provider gave no figures for, and prices it.
+#[derive(Debug)]
+pub(super) struct Meter {
+    counter: Arc<dyn TokenCounter>,
+    adapter: Arc<dyn Adapter>,
+    call: Call,
+    price: Option<Price>,
+    pub(super) provider_id: String,
+    pub(super) model_id: String,
+}
+
+impl Meter {
+    pub(super) fn new(counter: &Arc<dyn TokenCounter>, route: &Route, call: Call) -> Self {
+        Self {
+            counter: Arc::clone(counter),
+            adapter: Arc::clone(&route.member.provider.adapter),
+            call,
+            price: route.candidate.price,
+            provider_id: route.candidate.provider_id.clone(),
+            model_id: route.candidate.model_id.clone(),
+        }
+    }
+
+    pub(super) fn prompt(&self) -> u32 {
+        let own = self.adapter.count_prompt(&self.call);
+        own.unwrap_or_else(|| self.counter.prompt(&self.model_id, &self.call.request))
+    }
+
+    pub(super) fn text(&self, text: &str) -> u32 {
+        if text.is_empty() { 0 } else { self.counter.text(&self.model_id, text) }
+    }
+
+    pub(super) fn counted(&self, answer: &str) -> Usage {
+        Usage { prompt_tokens: self.prompt(), completion_tokens: self.text(answer), estimated: true }
+    }
+
+    pub(super) fn cost_nanos(&self, usage: Usage) -> Option<u64> {
+        self.price.map(|price| price.nanos(usage))
+    }
+}
