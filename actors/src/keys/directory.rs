@@ -1,0 +1,57 @@
+//! The read-only view of all keys that requests are checked against.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::record::KeyRecord;
+use super::token::Token;
+use crate::Millis;
+
+/// Every key by the part of it that is not secret.
+#[derive(Debug, Clone, Default)]
+pub struct Directory {
+    by_lookup: HashMap<String, Arc<KeyRecord>>,
+}
+
+/// Why a key is not let in. All but `Malformed` look the same to the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    Malformed,
+    Unknown,
+    Expired,
+    Revoked,
+}
+
+impl Directory {
+    pub(super) fn insert(&mut self, record: Arc<KeyRecord>) {
+        self.by_lookup.insert(record.lookup.clone(), record);
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_lookup.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.by_lookup.is_empty()
+    }
+
+    /// The record of a key as sent, if it may be used at `now`.
+    pub fn authenticate(&self, key: &str, now: Millis) -> Result<Arc<KeyRecord>, Refusal> {
+        let token = Token::parse(key).map_err(|_| Refusal::Malformed)?;
+        let Some(record) = self.by_lookup.get(&token.lookup) else {
+            // Hashed all the same, so that an unknown key takes as long as a wrong one.
+            let _ = token.secret.matches(&[0; 32]);
+            return Err(Refusal::Unknown);
+        };
+        if !token.secret.matches(&record.secret_sha256) {
+            return Err(Refusal::Unknown);
+        }
+        if record.revoked_at.is_some() {
+            return Err(Refusal::Revoked);
+        }
+        if record.expires_at.is_some_and(|at| at <= now) {
+            return Err(Refusal::Expired);
+        }
+        Ok(Arc::clone(record))
+    }
+}
