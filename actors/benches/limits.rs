@@ -133,7 +133,7 @@ async fn decisions(group: &Group, place: &str, arbiter: &ArbiterHandle) -> Outco
 
 async fn until_running<T, E, Fut: Future<Output = Result<T, E>>>(ask: impl Fn() -> Fut) {
     while ask().await.is_err() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        tokio::task::yield_now().await;
     }
 }
 

@@ -4,13 +4,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-/// Milliseconds since the Unix epoch, UTC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(transparent)]
+/// Milliseconds since the Unix epoch, UTC. RFC 3339 where people may read it, a number in compact records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
+
+impl Serialize for Millis {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() { to.serialize_str(&self.rfc3339()) } else { to.serialize_u64(self.0) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Millis {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if from.is_human_readable() {
+            let text = String::deserialize(from)?;
+            Self::parse_rfc3339(&text).ok_or_else(|| D::Error::custom("must be an RFC 3339 time"))
+        } else {
+            u64::deserialize(from).map(Self)
+        }
+    }
+}
 
 impl Millis {
     /// RFC 3339, UTC, with milliseconds and `Z`: the form of every time in every answer.
@@ -104,6 +122,15 @@ mod tests {
         assert_eq!(at.rfc3339(), "1985-04-12T23:20:50.520Z");
         // Its second: the same instant in another offset.
         assert_eq!(Millis::parse_rfc3339("1996-12-19T16:39:57-08:00"), Millis::parse_rfc3339("1996-12-20T00:39:57Z"));
+    }
+
+    #[test]
+    fn people_read_rfc_3339_and_records_keep_a_number() {
+        let at = Millis(482_196_050_520);
+        assert_eq!(serde_json::to_string(&at).unwrap(), "\"1985-04-12T23:20:50.520Z\"");
+        assert_eq!(serde_json::from_str::<Millis>("\"1985-04-12T23:20:50.520Z\"").unwrap(), at);
+        let bytes = postcard::to_allocvec(&at).unwrap();
+        assert_eq!(postcard::from_bytes::<Millis>(&bytes).unwrap(), at);
     }
 
     #[test]

@@ -63,11 +63,13 @@ pub struct Error {
     pub fields: Vec<FieldError>,
     /// When to try again.
     pub retry_after: Option<Duration>,
+    /// The methods that the path takes, for `Kind::MethodNotAllowed`.
+    pub allow: Option<String>,
 }
 
 impl Error {
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), fields: Vec::new(), retry_after: None }
+        Self { kind, message: message.into(), fields: Vec::new(), retry_after: None, allow: None }
     }
 
     /// A refusal of one field. `loc` is its place, such as `["body", "messages"]`.
@@ -77,7 +79,14 @@ impl Error {
         let message = if name.is_empty() { msg.clone() } else { format!("{name}: {msg}") };
         let field =
             FieldError { kind: "value_error", loc: loc.iter().map(|&part| part.to_owned()).collect(), msg, input };
-        Self { kind, message, fields: vec![field], retry_after: None }
+        Self { kind, message, fields: vec![field], retry_after: None, allow: None }
+    }
+
+    /// Says which methods would have been taken.
+    #[must_use]
+    pub fn allowing(mut self, methods: &str) -> Self {
+        self.allow = Some(methods.to_owned());
+        self
     }
 
     #[must_use]

@@ -5,6 +5,7 @@ use ulid::Ulid;
 /// The types that have identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdKind {
+    Key,
     Request,
     ChatCompletion,
     Conversation,
@@ -14,6 +15,7 @@ impl IdKind {
     /// The prefix, without the underscore.
     pub const fn prefix(self) -> &'static str {
         match self {
+            Self::Key => "key",
             Self::Request => "req",
             // What the OpenAI API calls its completions; the clients' logs are searched for it.
             Self::ChatCompletion => "chatcmpl",

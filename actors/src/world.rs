@@ -31,3 +31,9 @@ pub(crate) async fn until(holds: impl Fn() -> bool) {
         tokio::task::yield_now().await;
     }
 }
+
+/// Comes after so much of the world's time, which costs none of ours.
+pub(crate) async fn after(wait: std::time::Duration) {
+    // Elapsing is what is awaited.
+    let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
+}

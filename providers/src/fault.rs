@@ -15,7 +15,7 @@ pub enum FaultClass {
     Throttled,
     /// 401, 403, billing: next provider, a long cool-down, a loud log.
     Hard,
-    /// 400, 404 of the model, 413, 422, context too long: returned at once, no penalty.
+    /// 400, 413, 422, context too long: returned at once, no penalty.
     Client,
 }
 

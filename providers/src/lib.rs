@@ -24,7 +24,7 @@ pub use chat::{
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
-pub use openai::{ConfigError, OpenAiAdapter, OpenAiConfig};
+pub use openai::{ConfigError, OpenAiAdapter, OpenAiConfig, install_tls};
 pub use registry::{
     Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,
 };

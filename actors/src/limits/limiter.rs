@@ -45,6 +45,13 @@ impl RateLimiter {
         Self { shards: shards.collect() }
     }
 
+    /// Waits until every shard has read its buckets back and answers.
+    pub async fn up(&self) {
+        for shard in self.shards.iter() {
+            shard.up().await;
+        }
+    }
+
     /// Judges a request by all its rules. Without rules the subject is unlimited.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
+use tokio::sync::watch;
 
 /// How long a caller waits where it says nothing else.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(5);
@@ -45,6 +46,8 @@ impl fmt::Display for CallErrorKind {
 pub(super) struct Slot<A: Actor> {
     pub(super) name: Arc<str>,
     addr: RwLock<Option<Addr<A>>>,
+    /// Whether there is one, for those who wait for the first.
+    up: watch::Sender<bool>,
     pub(super) depth: AtomicUsize,
     pub(super) capacity: usize,
     pub(super) refused: AtomicU64,
@@ -57,6 +60,7 @@ impl<A: Actor> Slot<A> {
         Self {
             name,
             addr: RwLock::new(None),
+            up: watch::Sender::new(false),
             depth: AtomicUsize::new(0),
             capacity,
             refused: AtomicU64::new(0),
@@ -65,7 +69,9 @@ impl<A: Actor> Slot<A> {
     }
 
     pub(super) fn publish(&self, addr: Option<Addr<A>>) {
+        let up = addr.is_some();
         *self.addr.write().unwrap_or_else(PoisonError::into_inner) = addr;
+        self.up.send_replace(up);
     }
 
     fn error(&self, kind: CallErrorKind) -> CallError {
@@ -118,6 +124,12 @@ impl<A: Actor<Context = Context<A>>> Handle<A> {
     /// The actor's name in the tree.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// Waits until an incarnation runs: for what starts in order. Bound it.
+    pub async fn up(&self) {
+        // The sender lives in the slot that this handle holds.
+        let _ = self.0.up.subscribe().wait_for(|&up| up).await;
     }
 
     /// Asks, and waits at most five seconds.

@@ -53,9 +53,14 @@ pub(super) fn endpoint(config: &OpenAiConfig) -> Result<Url, ConfigError> {
 }
 
 /// A client that goes where it is told and nowhere else: no redirects, no proxy from the environment, no cookies.
-pub(super) fn client(config: &OpenAiConfig, url: &Url) -> Result<reqwest::Client, ConfigError> {
+/// Makes ring the process's provider of cryptography; an earlier choice stands.
+pub fn install_tls() {
     // Fails only if a provider of cryptography is there already, and then that one serves.
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+pub(super) fn client(config: &OpenAiConfig, url: &Url) -> Result<reqwest::Client, ConfigError> {
+    install_tls();
     let mut builder = reqwest::Client::builder()
         .redirect(Policy::none())
         .no_proxy()

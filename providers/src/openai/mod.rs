@@ -19,7 +19,7 @@ use futures::future::BoxFuture;
 use crate::{Adapter, Call, ChatReply, ChatStream, Fault, Secret};
 use origin::Origin;
 
-pub use client::ConfigError;
+pub use client::{ConfigError, install_tls};
 pub(crate) use dialect::is_openai_reasoning;
 
 /// How one provider is reached.

@@ -108,13 +108,13 @@ fn a_panic_under_load_costs_nobody_a_hang_and_the_breaker_its_state() {
         let load = join_all((0..400_u64).map(|n| {
             let chain = chain.clone();
             async move {
-                tokio::time::sleep_until(tokio::time::Instant::now() + ms(n)).await;
+                crate::world::after(ms(n)).await;
                 chain.complete(ask()).await
             }
         }));
         let killing = async {
             for path in ["chain/breaker-one", "chain/breaker-two", "chain/breaker-two"] {
-                tokio::time::sleep_until(tokio::time::Instant::now() + ms(80)).await;
+                crate::world::after(ms(80)).await;
                 running(&tree).await;
                 assert!(tree.inject_panic(path));
             }

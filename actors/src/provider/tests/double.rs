@@ -115,7 +115,7 @@ fn words(count: usize, end: Result<Option<Usage>, Ending>) -> ChatStream {
 
 fn drip(every: Duration) -> ChatStream {
     futures::stream::unfold((), move |()| async move {
-        tokio::time::sleep_until(tokio::time::Instant::now() + every).await;
+        crate::world::after(every).await;
         Some((Ok(delta()), ()))
     })
     .boxed()
