@@ -1,1 +1,7 @@
-fn main() {}
+//! The `muster` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    muster::cli::main()
+}

@@ -1,0 +1,133 @@
+//! One chat, whatever its dialect: asked of the chain, its tokens settled, its figures kept.
+
+use std::sync::Arc;
+
+use actix_web::{HttpMessage, HttpRequest};
+use muster_actors::limits::Estimate;
+use muster_actors::provider::{Answer, ChatAsk, Settlement, StreamEnd, Streaming};
+use muster_providers::{ChatRequest, Message, Role, Usage};
+
+use crate::app::App;
+use crate::body::Fields;
+use crate::error::HttpError;
+use crate::guard::Reservation;
+use crate::respond::RequestId;
+
+/// Bounds of a conversation, whoever sends it.
+const MAX_MESSAGES: usize = 2048;
+const MAX_COUNTED_BYTES: usize = 16 << 10;
+
+/// Asks the chain and settles.
+pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
+    let reservation = reservation.asked();
+    let answer = match app.chain.complete(ask).await {
+        Ok(answer) => answer,
+        Err(refused) => {
+            reservation.settle(0);
+            return Err(HttpError::from(refused));
+        }
+    };
+    reservation.settle(answer.usage.total());
+    app.metrics.tokens(&answer.provider_id, &answer.model_id, answer.usage);
+    Ok(answer)
+}
+
+/// Asks the chain for a stream, there once its first content is. Tokens are settled at its end, however it ends.
+pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Streaming, HttpError> {
+    let (metrics, reservation) = (app.metrics.clone(), reservation.asked());
+    let settle = move |end: Settlement| {
+        match (end.end, end.usage.total()) {
+            // It left before the first content: what a provider has read by then stays charged.
+            (StreamEnd::ClientGone, 0) => drop(reservation),
+            (_, spent) => reservation.settle(spent),
+        }
+        if let (Some(provider), Some(model)) = (&end.provider_id, &end.model_id) {
+            metrics.tokens(provider, model, end.usage);
+        }
+    };
+    Ok(app.chain.stream(ask, settle).await?)
+}
+
+/// What the chain is asked on behalf of a request.
+pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, reservation: &Reservation) -> ChatAsk {
+    // What the reservation does not cover must not be generated.
+    request.max_tokens = [request.max_tokens, reservation.answer_bound].into_iter().flatten().min();
+    let header = |name: &str| http.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let request_id = http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
+    ChatAsk { model, request: Arc::new(request), request_id, traceparent: header("traceparent"), deadline: None }
+}
+
+/// The tokens to reserve: the prompt's and the most that may be answered.
+///
+/// Counted by the embedded model's tokenizer where it is loaded, else from the text's length; what is charged in the
+/// end is what the provider counted.
+pub fn estimate(app: &App, request: &ChatRequest, max_tokens: u32) -> Estimate {
+    let counted = |message: &Message| {
+        // Long texts take the tokenizer too long for a thread that serves requests.
+        let exact =
+            (message.content.len() <= MAX_COUNTED_BYTES).then(|| app.model.count_text(&message.content)).flatten();
+        // A quarter of the bytes is the field's rule of thumb for English; four more for the turn's own marks.
+        let rough = || u32::try_from(message.content.len().div_ceil(4)).unwrap_or(u32::MAX);
+        exact.unwrap_or_else(rough).saturating_add(4)
+    };
+    let prompt = request.messages.iter().map(|message| u64::from(counted(message))).sum();
+    Estimate { prompt, completion: max_tokens.into() }
+}
+
+/// Reads `messages`, as interface B and the agent platform send them.
+pub fn messages(fields: &mut Fields<'_>) -> Vec<Message> {
+    let read = fields.objects("messages", message);
+    let messages = fields.require("messages", read).unwrap_or_default();
+    if fields.value("messages").and_then(|value| value.as_array()).is_some_and(Vec::is_empty) {
+        fields.fail("messages", "must hold at least one message");
+    }
+    if messages.len() > MAX_MESSAGES {
+        fields.fail("messages", format!("must hold at most {MAX_MESSAGES} messages"));
+    }
+    messages
+}
+
+fn message(fields: &mut Fields<'_>) -> Message {
+    let role = fields.choice::<Role>("role");
+    let role = fields.require("role", role).unwrap_or(Role::User);
+    let name = fields.string("name");
+    let content = match fields.value("content") {
+        Some(serde_json::Value::Array(_)) => Some(parts(fields)),
+        _ => fields.string("content"),
+    };
+    let content = fields.require("content", content).unwrap_or_default();
+    if fields.value("tool_calls").is_some() {
+        fields.unsupported("tool_calls", "tools are not supported yet");
+    }
+    Message { role, content, name }
+}
+
+/// Content as a list of parts: text is joined.
+fn parts(fields: &mut Fields<'_>) -> String {
+    let texts = fields.objects("content", |part| match part.string("type").as_deref() {
+        Some("text") => {
+            let text = part.string("text");
+            part.require("text", text).unwrap_or_default()
+        }
+        Some(other) => {
+            let message = format!("content of type {other} is not supported yet: send text");
+            part.unsupported("type", message);
+            String::new()
+        }
+        None => {
+            part.require::<()>("type", None);
+            String::new()
+        }
+    });
+    texts.unwrap_or_default().concat()
+}
+
+/// Billionths of a dollar in dollars; `None` where the model's price is not known.
+pub fn cost_usd(nanos: Option<u64>) -> Option<f64> {
+    nanos.map(|nanos| nanos as f64 / 1e9)
+}
+
+/// The three figures under the names that interface B uses.
+pub fn totals(usage: Usage) -> (u32, u32, u32) {
+    (usage.prompt_tokens, usage.completion_tokens, usage.total())
+}

@@ -1,0 +1,144 @@
+//! `muster doctor`: what is wrong, and how to mend it.
+
+use std::net::TcpListener;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use muster_models::{ChatModel as _, LocalModel, Status};
+use muster_store::Store as _;
+use serde::Serialize;
+
+use super::Settings;
+use crate::app;
+use crate::config::Config;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DoctorArgs {
+    #[command(flatten)]
+    settings: Settings,
+    /// Say it as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    what: String,
+    ok: bool,
+    said: String,
+    /// How to mend it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+}
+
+fn good(what: &str, said: impl Into<String>) -> Finding {
+    Finding { what: what.to_owned(), ok: true, said: said.into(), mend: None }
+}
+
+fn bad(what: &str, said: impl Into<String>, mend: impl Into<String>) -> Finding {
+    Finding { what: what.to_owned(), ok: false, said: said.into(), mend: Some(mend.into()) }
+}
+
+pub(super) fn run(args: &DoctorArgs) -> ExitCode {
+    let findings = match args.settings.load() {
+        Err(error) => vec![bad(
+            "settings",
+            error.to_string(),
+            "correct that setting; config.toml lists every one with its default",
+        )],
+        Ok(config) => {
+            let mut findings = vec![good("settings", "all known, all within bounds")];
+            findings.push(address(&config));
+            findings.extend(store(&config));
+            let model = LocalModel::start(app::model_options(&config));
+            findings.push(embedded(&model));
+            findings.extend(providers(&config, &model));
+            findings
+        }
+    };
+    if args.json {
+        println!("{}", serde_json::json!({ "findings": findings }));
+    } else {
+        for finding in &findings {
+            println!("{} {}: {}", if finding.ok { "ok  " } else { "BAD " }, finding.what, finding.said);
+            if let Some(mend) = &finding.mend {
+                println!("     mend: {mend}");
+            }
+        }
+    }
+    if findings.iter().all(|finding| finding.ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn address(config: &Config) -> Finding {
+    let listen = config.server.listen;
+    match TcpListener::bind(listen) {
+        Ok(_) => good("address", format!("{listen} is free")),
+        Err(error) => bad("address", format!("{listen}: {error}"), "stop what serves there, or set server.listen"),
+    }
+}
+
+fn store(config: &Config) -> Vec<Finding> {
+    let path = config.store.path.display();
+    let store = match app::open_store(config) {
+        Ok(store) => store,
+        Err(error) => {
+            let mend = "stop the other process, or set store.path to a folder that can be written";
+            return vec![bad("store", format!("{path}: {error}"), mend)];
+        }
+    };
+    let stats = store.stats();
+    let mut findings = Vec::new();
+    if let Some(what) = stats.quarantined {
+        findings.push(bad("store", what, "look at the folder that was set aside; restore a backup if it is missed"));
+    }
+    findings.push(match store.verify() {
+        Ok(report) if report.corrupt.is_empty() => {
+            good("store", format!("{path}: {} records, {} bytes, every checksum holds", report.records, report.bytes))
+        }
+        Ok(report) => bad(
+            "store",
+            format!("{path}: {} corrupt records: {}", report.corrupt.len(), report.corrupt.join("; ")),
+            "restore a backup",
+        ),
+        Err(error) => bad("store", format!("{path}: {error}"), "restore a backup"),
+    });
+    store.close();
+    findings
+}
+
+/// Waits for the model to be checked and loaded, as the server would.
+fn embedded(model: &LocalModel) -> Finding {
+    loop {
+        match model.status() {
+            Status::Ready => return good("embedded model", format!("{} is loaded", model.info().name)),
+            Status::Absent { mend } => return bad("embedded model", "not installed", mend),
+            Status::Failed { why, mend } => return bad("embedded model", why, mend),
+            Status::Loading { .. } => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+fn providers(config: &Config, model: &LocalModel) -> Vec<Finding> {
+    if let Err(error) = app::registry(config, model) {
+        return vec![bad("providers", error.to_string(), "correct the [[provider]] tables or [chain] order")];
+    }
+    if config.provider.is_empty() {
+        return vec![good("providers", "none configured: the embedded model answers")];
+    }
+    config
+        .provider
+        .iter()
+        .map(|provider| match (&provider.api_key_env, &provider.api_key) {
+            (Some(variable), None) => bad(
+                &format!("provider {}", provider.id),
+                format!("{variable} is not set"),
+                format!("export {variable}=…"),
+            ),
+            _ => good(
+                &format!("provider {}", provider.id),
+                provider.base_url.clone().unwrap_or_else(|| provider.kind.clone()),
+            ),
+        })
+        .collect()
+}

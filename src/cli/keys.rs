@@ -1,0 +1,219 @@
+//! `muster keys`: on the data folder while the server is stopped, or through a running server.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use actix_rt::Arbiter;
+use clap::{Subcommand, ValueEnum};
+use muster_actors::keys::{KeyActorOptions, KeyRecord, Keys, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
+use muster_actors::supervise::Tree;
+use muster_actors::{Clock, Millis};
+use serde_json::{Value, json};
+
+use super::{Settings, fail};
+use crate::http::keys::{CreatedKey, KeyBody};
+use crate::{app, config};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct KeysArgs {
+    #[command(flatten)]
+    settings: Settings,
+    /// A running server, asked with the key in MUSTER_API_KEY; without it the data folder itself.
+    #[arg(long, value_name = "URL", global = true)]
+    server: Option<String>,
+    /// Say it as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: KeysCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeysCommand {
+    /// Make a key and show it once.
+    #[command(
+        after_help = "Example:\n  muster keys create --name dashboard --scope chat --scope memory --plan-b pro --expires 2027-01-01T00:00:00Z"
+    )]
+    Create(CreateArgs),
+    /// List keys, newest first.
+    #[command(after_help = "Example:\n  muster keys list --json")]
+    List,
+    /// End a key at once and for ever.
+    #[command(after_help = "Example:\n  muster keys revoke key_01JF…")]
+    Revoke {
+        /// The key's id, from `muster keys list`.
+        id: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct CreateArgs {
+    /// What it is for.
+    #[arg(long)]
+    name: String,
+    /// Whose it is.
+    #[arg(long, default_value = "operator")]
+    owner: String,
+    /// What it may call; give it once for each.
+    #[arg(long = "scope", required = true, value_enum)]
+    scopes: Vec<ScopeArg>,
+    /// What its bearer may decide; give it once for each.
+    #[arg(long = "role", value_enum)]
+    roles: Vec<RoleArg>,
+    /// Plan of interface A.
+    #[arg(long, value_enum, default_value = "free")]
+    plan_a: PlanAArg,
+    /// Plan of interface B.
+    #[arg(long, value_enum, default_value = "free")]
+    plan_b: PlanBArg,
+    /// Budget of a calendar month, in USD.
+    #[arg(long, value_name = "USD")]
+    budget: Option<f64>,
+    /// When it ends, RFC 3339.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    expires: Option<Millis>,
+}
+
+fn parse_time(text: &str) -> Result<Millis, String> {
+    Millis::parse_rfc3339(text).ok_or_else(|| "must be an RFC 3339 time, such as 2027-01-01T00:00:00Z".to_owned())
+}
+
+/// Mirrors an enum of the key records as words of the command line.
+macro_rules! words {
+    ($($arg:ident => $real:ident: $($word:ident),+;)*) => {$(
+        #[derive(Debug, Clone, Copy, ValueEnum)]
+        #[value(rename_all = "snake_case")]
+        enum $arg { $($word),+ }
+        impl From<$arg> for $real {
+            fn from(arg: $arg) -> Self {
+                match arg { $($arg::$word => Self::$word),+ }
+            }
+        }
+    )*};
+}
+
+words! {
+    ScopeArg => Scope: Agents, Chat, Memory, Engines, Admin, Medical;
+    RoleArg => Role: SuperAdmin, Auditor, Security, Operations;
+    PlanAArg => PlanA: Free, Starter, Pro, Enterprise;
+    PlanBArg => PlanB: Free, Pro, Enterprise;
+}
+
+impl From<CreateArgs> for NewKey {
+    fn from(args: CreateArgs) -> Self {
+        Self {
+            name: args.name,
+            owner: args.owner,
+            plan_a: args.plan_a.into(),
+            plan_b: args.plan_b.into(),
+            scopes: args.scopes.into_iter().map(Scope::from).collect(),
+            roles: args.roles.into_iter().map(Role::from).collect(),
+            limits: None,
+            budget_usd: args.budget,
+            expires_at: args.expires,
+        }
+    }
+}
+
+pub(super) fn run(args: KeysArgs) -> ExitCode {
+    let done = actix_rt::System::new().block_on(async {
+        match &args.server {
+            Some(server) => remote(server, args.command).await,
+            None => local(&args.settings, args.command).await,
+        }
+    });
+    match done {
+        Ok(said) if args.json => println!("{said}"),
+        Ok(said) => print_plain(&said),
+        Err(error) => return fail(&error),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Works on the data folder itself, with the same actor that the server runs.
+async fn local(settings: &Settings, command: KeysCommand) -> Result<Value, String> {
+    let config = settings.load().map_err(|error| error.to_string())?;
+    let hint = "is the server running? Then say --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
+    let store = app::open_store(&config).map_err(|error| format!("{error}; {hint}"))?;
+    let clock = Clock::system();
+    let tree = Tree::new(Arbiter::current(), clock.clone());
+    let options = KeyActorOptions { store: Arc::clone(&store) as _, clock };
+    let keys = Keys::start(&tree.group("keys"), Arbiter::current(), options);
+    keys.up().await;
+    let done = on_keys(&keys, command).await;
+    tree.stop().await;
+    store.close();
+    done
+}
+
+async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
+    let say = |record: &KeyRecord| json!(KeyBody::from(record));
+    match command {
+        KeysCommand::Create(args) => {
+            let made = keys.create(args.into(), MadeBy::Operator, None).await.map_err(|error| error.to_string())?;
+            Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
+        }
+        KeysCommand::List => {
+            let (mut all, mut after) = (Vec::new(), None);
+            loop {
+                let page = keys.list(200, after).await.map_err(|error| error.to_string())?;
+                all.extend(page.keys.iter().map(|record| say(record)));
+                after = page.next;
+                if after.is_none() {
+                    return Ok(json!({ "keys": all, "next_cursor": null }));
+                }
+            }
+        }
+        KeysCommand::Revoke { id } => {
+            keys.revoke(id).await.map(|record| say(&record)).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// Asks a running server.
+async fn remote(server: &str, command: KeysCommand) -> Result<Value, String> {
+    let key = config::api_key().ok_or("set MUSTER_API_KEY to a key with the scope admin")?;
+    let base = format!("{}/api/v1/keys", server.trim_end_matches('/'));
+    muster_providers::install_tls();
+    let client = reqwest::Client::new();
+    let request = match command {
+        KeysCommand::Create(args) => {
+            let new = NewKey::from(args);
+            let body = json!({
+                "name": new.name, "owner": new.owner, "plan_a": new.plan_a, "plan_b": new.plan_b, "scopes": new.scopes,
+                "roles": new.roles, "budget_usd": new.budget_usd, "expires_at": new.expires_at.map(Millis::rfc3339),
+            });
+            client.post(base).header("content-type", "application/json").body(body.to_string())
+        }
+        KeysCommand::List => client.get(format!("{base}?limit=200")),
+        KeysCommand::Revoke { id } => client.delete(format!("{base}/{id}")),
+    };
+    let answer = request.bearer_auth(key).send().await.map_err(|error| format!("{server} does not answer: {error}"))?;
+    let ok = answer.status().is_success();
+    let text = answer.text().await.map_err(|error| error.to_string())?;
+    let said: Value = serde_json::from_str(&text).map_err(|_| format!("{server} is no Muster server: {text}"))?;
+    if ok { Ok(said) } else { Err(said.get("detail").map_or(text, Value::to_string)) }
+}
+
+fn print_plain(said: &Value) {
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or("-").to_owned();
+    let line = |key: &Value| {
+        let scopes: Vec<_> =
+            key.get("scopes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let state = if key.get("revoked_at").is_some_and(|at| !at.is_null()) { "revoked" } else { "active" };
+        println!(
+            "{}  {state:7}  {}…  {}  [{}]",
+            text(key, "id"),
+            text(key, "prefix"),
+            text(key, "name"),
+            scopes.join(" ")
+        );
+    };
+    match said.get("keys").and_then(Value::as_array) {
+        Some(keys) => keys.iter().for_each(line),
+        None => line(said),
+    }
+    if let Some(key) = said.get("key").and_then(Value::as_str) {
+        println!("{key}\nThis is the whole key; it is shown this once.");
+    }
+}

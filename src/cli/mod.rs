@@ -1,0 +1,94 @@
+//! The command line.
+
+mod doctor;
+mod keys;
+mod models;
+mod serve;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{self, Config};
+
+/// One server for a disaster network, an AI platform and an agent platform.
+#[derive(Debug, Parser)]
+#[command(
+    name = "muster",
+    version,
+    after_help = "Examples:\n  muster serve\n  muster keys create --name dashboard --scope chat\n  muster doctor"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the server.
+    #[command(
+        after_help = "Examples:\n  muster serve\n  muster serve --config config.toml --listen 127.0.0.1:0 --data ./data\n  MUSTER__LLM__MODEL=small muster serve"
+    )]
+    Serve(ServeArgs),
+    /// Make, list and end API keys: in the data folder while the server is stopped, or through a running one.
+    #[command(
+        after_help = "Examples:\n  muster keys create --name dashboard --scope chat --plan-b pro\n  muster keys list --json\n  MUSTER_API_KEY=mst_… muster keys --server http://127.0.0.1:8080 revoke key_01…"
+    )]
+    Keys(keys::KeysArgs),
+    /// List and fetch embedded models.
+    #[command(after_help = "Examples:\n  muster models list\n  muster models pull better")]
+    Models(models::ModelsArgs),
+    /// Check settings, store, model and providers, and say how to mend each.
+    #[command(after_help = "Examples:\n  muster doctor\n  muster doctor --config config.toml --json")]
+    Doctor(doctor::DoctorArgs),
+}
+
+/// Where the settings are.
+#[derive(Debug, Clone, clap::Args)]
+struct Settings {
+    /// The settings file; without it `config.toml` of this folder, where there is one.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The data folder, in place of `store.path`.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct ServeArgs {
+    #[command(flatten)]
+    settings: Settings,
+    /// The address to serve, in place of `server.listen`; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+}
+
+impl Settings {
+    fn load(&self) -> Result<Config, config::ConfigError> {
+        let default = PathBuf::from("config.toml");
+        let path = self.config.clone().or_else(|| default.exists().then_some(default));
+        let mut config = config::load(path.as_deref())?;
+        if let Some(data) = &self.data {
+            config.store.path.clone_from(data);
+        }
+        Ok(config)
+    }
+}
+
+/// Failed: said on standard error, exit code 1. Wrong use is clap's, exit code 2.
+fn fail(message: &dyn std::fmt::Display) -> ExitCode {
+    eprintln!("muster: {message}");
+    ExitCode::FAILURE
+}
+
+/// Runs the program's command.
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Keys(args) => keys::run(args),
+        Command::Models(args) => models::run(args),
+        Command::Doctor(args) => doctor::run(&args),
+    }
+}

@@ -1,0 +1,197 @@
+//! Reading settings: the file, then the environment over it. What is unknown or bad stops the start with its name, its
+//! line where it has one, and what is accepted.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::{Config, Secret};
+
+const PREFIX: &str = "MUSTER__";
+
+/// A setting that cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    #[error("{path} cannot be read: {why}")]
+    Unreadable { path: String, why: String },
+    #[error("{path}, line {line}: {why}")]
+    InFile { path: String, line: usize, why: String },
+    #[error("{variable}: {why}")]
+    InEnvironment { variable: String, why: String },
+    #[error("{setting}: {why}")]
+    Bad { setting: String, why: String },
+}
+
+/// Settings of a file (none: every default), under the environment's.
+///
+/// # Errors
+/// The first setting that is unknown or bad, with its place.
+pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
+    let (text, name) = match path {
+        None => (String::new(), String::new()),
+        Some(path) => {
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| ConfigError::Unreadable { path: name.clone(), why: error.to_string() })?;
+            (text, name)
+        }
+    };
+    let mut config = parse(&text, &name, std::env::vars())?;
+    for provider in &mut config.provider {
+        let key = provider.api_key_env.as_ref().and_then(|variable| std::env::var(variable).ok());
+        provider.api_key = key.filter(|key| !key.is_empty()).map(Secret);
+    }
+    Ok(config)
+}
+
+/// The whole key that an empty store is to begin with, from `MUSTER_BOOTSTRAP_KEY`.
+pub fn bootstrap_key() -> Option<String> {
+    std::env::var("MUSTER_BOOTSTRAP_KEY").ok().filter(|key| !key.is_empty())
+}
+
+/// The key that the command line calls a server with, from `MUSTER_API_KEY`.
+pub fn api_key() -> Option<String> {
+    std::env::var("MUSTER_API_KEY").ok().filter(|key| !key.is_empty())
+}
+
+/// Settings of a text and of variables: the pure part of [`load`].
+pub fn parse(
+    text: &str,
+    name: &str,
+    environment: impl Iterator<Item = (String, String)>,
+) -> Result<Config, ConfigError> {
+    let in_file = |error: toml::de::Error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
+        ConfigError::InFile { path: name.to_owned(), line, why: error.message().to_owned() }
+    };
+    // Read once as it stands, so that errors have their lines; again once the environment lies over it.
+    let mut config = toml::from_str::<Config>(text).map_err(in_file)?;
+    let mut table = toml::from_str::<Table>(text).map_err(in_file)?;
+    let mut variables: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    variables.sort();
+    for (variable, value) in variables {
+        let wrong = |why: String| ConfigError::InEnvironment { variable: variable.clone(), why };
+        overlay(&mut table, &variable, &value).map_err(wrong)?;
+        config = Config::deserialize(table.clone()).map_err(|error| wrong(error.message().to_owned()))?;
+    }
+    check(&config)?;
+    Ok(config)
+}
+
+/// Puts `MUSTER__SECTION__KEY=value` at its place. The value is read as TOML where it is that, else as a string.
+fn overlay(table: &mut Table, variable: &str, value: &str) -> Result<(), String> {
+    let path = variable.trim_start_matches(PREFIX).to_lowercase();
+    let mut parts: Vec<&str> = path.split("__").collect();
+    let key = parts.pop().filter(|key| !key.is_empty() && !parts.is_empty());
+    let key = key.ok_or("has the form MUSTER__SECTION__KEY, such as MUSTER__SERVER__LISTEN")?;
+    let mut here = table;
+    for part in parts {
+        let next = here.entry(part).or_insert_with(|| Value::Table(Table::new()));
+        here = next.as_table_mut().ok_or_else(|| format!("{part} is no section that a variable can set"))?;
+    }
+    here.insert(key.to_owned(), read_value(value));
+    Ok(())
+}
+
+fn read_value(text: &str) -> Value {
+    let read = toml::from_str::<Table>(&format!("value = {text}")).ok();
+    read.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// What types cannot say.
+fn check(config: &Config) -> Result<(), ConfigError> {
+    let bad = |setting: &str, why: &str| Err(ConfigError::Bad { setting: setting.to_owned(), why: why.to_owned() });
+    if !(1024..=(64 << 20)).contains(&config.server.max_body_bytes) {
+        return bad("server.max_body_bytes", "takes 1024 to 67108864");
+    }
+    if config.server.max_connections == 0 {
+        return bad("server.max_connections", "takes 1 or more");
+    }
+    if !(1..=64).contains(&config.llm.slots) {
+        return bad("llm.slots", "takes 1 to 64");
+    }
+    if config.llm.context < 256 {
+        return bad("llm.context", "takes 256 or more");
+    }
+    if !(0.0..=1.0).contains(&config.chain.breaker_failure_share) {
+        return bad("chain.breaker_failure_share", "takes 0 to 1");
+    }
+    if config.chain.max_attempts == 0 {
+        return bad("chain.max_attempts", "takes 1 or more");
+    }
+    for provider in &config.provider {
+        if provider.kind == "openai" && provider.base_url.as_deref().is_none_or(|url| !url.starts_with("http")) {
+            return bad(&format!("provider {}: base_url", provider.id), "takes an http or https URL, up to /v1");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        parse(text, "config.toml", variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())))
+    }
+
+    #[test]
+    fn an_empty_file_means_every_default() {
+        assert_eq!(read("", &[]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn the_shipped_file_says_the_defaults() {
+        let shipped = include_str!("../../config.toml");
+        assert_eq!(read(shipped, &[]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn the_shipped_file_names_every_setting() {
+        let shipped = include_str!("../../config.toml");
+        for section in ["server", "store", "log", "llm", "chain", "limits", "[provider]"] {
+            let refused = read(&format!("[{section}]\nnonsense = 1"), &[]).unwrap_err().to_string();
+            let (_, known) = refused.split_once("expected").unwrap_or_else(|| panic!("{section}: {refused}"));
+            for name in known.split('`').skip(1).step_by(2) {
+                let told = shipped.lines().any(|line| {
+                    line.trim_start_matches("# ").starts_with(&format!("{name} ="))
+                        || line.contains(&format!(".{name}"))
+                        || line.contains(&format!("{name} = "))
+                });
+                assert!(told, "config.toml does not tell of {section}.{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn variables_override_the_file() {
+        let config = read(
+            "[server]\nworkers = 3",
+            &[("MUSTER__SERVER__LISTEN", "127.0.0.1:0"), ("MUSTER__LLM__MODEL", "small")],
+        );
+        let config = config.unwrap();
+        assert_eq!((config.server.listen.port(), config.server.workers, config.llm.model.as_str()), (0, 3, "small"));
+    }
+
+    #[test]
+    fn what_is_unknown_or_bad_is_named_with_its_line() {
+        let at = |text: &str| match read(text, &[]) {
+            Err(ConfigError::InFile { line, why, .. }) => (line, why),
+            other => panic!("{other:?}"),
+        };
+        let (line, why) = at("[server]\nworkers = 1\nlisten_adress = \"x\"");
+        assert_eq!(line, 3);
+        assert!(why.contains("listen_adress") && why.contains("listen"), "{why}");
+        let (line, why) = at("\n[server]\nworkers = \"many\"");
+        assert_eq!(line, 3);
+        assert!(why.contains("string"), "{why}");
+        let refused = read("", &[("MUSTER__SERVER__WORKERS", "many")]).unwrap_err().to_string();
+        assert!(refused.starts_with("MUSTER__SERVER__WORKERS: "), "{refused}");
+        let refused = read("", &[("MUSTER__NOWHERE__X", "1")]).unwrap_err().to_string();
+        assert!(refused.contains("MUSTER__NOWHERE__X") && refused.contains("nowhere"), "{refused}");
+        let refused = read("[llm]\nslots = 0", &[]).unwrap_err().to_string();
+        assert_eq!(refused, "llm.slots: takes 1 to 64");
+    }
+}

@@ -1,0 +1,50 @@
+//! Refusals at the edge: one typed error, one table from its kind to a status, five dialects to say it in.
+//!
+//! A handler returns `Err(HttpError)`; no handler builds an error body. [`render`] says it in the dialect of the route.
+
+mod dialect;
+mod render;
+mod table;
+
+use std::fmt;
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, ResponseError};
+use muster_actors::{Error, Kind};
+
+pub use dialect::Dialect;
+pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, body, render};
+pub use table::{code, status};
+
+/// A refusal on its way out. Rendered by the middleware, which knows the route.
+#[derive(Debug, Clone)]
+pub struct HttpError(pub Error);
+
+impl HttpError {
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self(Error::new(kind, message))
+    }
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<E: Into<Error>> From<E> for HttpError {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl ResponseError for HttpError {
+    fn status_code(&self) -> StatusCode {
+        status(self.0.kind, Dialect::Agent)
+    }
+
+    /// Only a carrier: the middleware replaces it.
+    fn error_response(&self) -> HttpResponse {
+        HttpResponse::new(self.status_code())
+    }
+}

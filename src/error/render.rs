@@ -1,0 +1,198 @@
+//! A refusal's body and headers in the dialect of its route.
+
+use actix_web::HttpResponse;
+use actix_web::http::header;
+use muster_actors::{Error, FieldError, Kind, Millis};
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{Dialect, code, status, table};
+
+/// Past this many seconds a client that sleeps on `Retry-After` should rather give up.
+const LONG_WAIT_SECONDS: u64 = 120;
+
+/// The error body of interface A and of the medical interface.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorA {
+    /// Always false.
+    pub success: bool,
+    pub error: ErrorADetail,
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorADetail {
+    pub code: String,
+    pub message: String,
+    /// The first field at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Every field at fault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<Object>)]
+    pub details: Vec<FieldError>,
+}
+
+/// The error body of interface B: OpenAI's, all four keys always there.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorB {
+    pub error: ErrorBDetail,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorBDetail {
+    pub message: String,
+    pub r#type: String,
+    pub param: Option<String>,
+    pub code: Option<String>,
+}
+
+/// The error body of the agent platform. For 422, `detail` is the list of every failed check.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorAgent {
+    /// For people; a list of failed checks for 422.
+    pub detail: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// The body of a refusal.
+pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
+    let message = error.message.clone();
+    let field = error.fields.first().map(field_name);
+    match dialect {
+        Dialect::Disaster => json!({
+            "success": false,
+            "message": message,
+            "error": if error.fields.is_empty() { json!({"code": code(error.kind)}) }
+                     else { json!({"code": code(error.kind), "details": error.fields}) },
+            "timestamp": now.rfc3339(),
+        }),
+        Dialect::A | Dialect::Medical => value(&ErrorA {
+            success: false,
+            error: ErrorADetail { code: code(error.kind).to_owned(), message, field, details: error.fields.clone() },
+            timestamp: now.rfc3339(),
+        }),
+        Dialect::B => {
+            let (class, code) = table::class_b(error.kind);
+            let error = ErrorBDetail { message, r#type: class.to_owned(), param: field, code: Some(code.to_owned()) };
+            value(&ErrorB { error })
+        }
+        Dialect::Agent if error.kind == Kind::Invalid => json!({ "detail": error.fields }),
+        Dialect::Agent => value(&ErrorAgent {
+            detail: message.into(),
+            error_code: Some(code(error.kind).to_uppercase()),
+            timestamp: Some(now.rfc3339()),
+        }),
+    }
+}
+
+fn value(body: &impl Serialize) -> Value {
+    serde_json::to_value(body).unwrap_or_default()
+}
+
+fn field_name(field: &FieldError) -> String {
+    field.loc.get(1..).unwrap_or_default().join(".")
+}
+
+/// Whether a request came with a credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    Sent,
+    Missing,
+}
+
+/// The whole answer to a refused request.
+pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credential) -> HttpResponse {
+    let mut response = HttpResponse::build(status(error.kind, dialect));
+    if error.kind == Kind::Unauthenticated {
+        // RFC 6750, section 3.1: the error is told of a credential, and not where none was sent.
+        let scheme = if dialect == Dialect::Medical { "ApiKey" } else { "Bearer" };
+        let error = if credential == Credential::Sent { ", error=\"invalid_token\"" } else { "" };
+        response.insert_header((header::WWW_AUTHENTICATE, format!("{scheme} realm=\"muster\"{error}")));
+    }
+    if let Some(methods) = &error.allow {
+        response.insert_header((header::ALLOW, methods.as_str()));
+    }
+    let asks_to_wait = matches!(
+        error.kind,
+        Kind::RateLimited | Kind::QuotaExceeded | Kind::Unavailable | Kind::ProviderFailed | Kind::ModelUnconfigured
+    );
+    if asks_to_wait || error.retry_after.is_some() {
+        let after = error.retry_after.unwrap_or(std::time::Duration::from_secs(1));
+        let seconds = u64::try_from(after.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1);
+        response.insert_header((header::RETRY_AFTER, seconds.to_string()));
+        if dialect == Dialect::B && seconds > LONG_WAIT_SECONDS {
+            response.insert_header(("x-should-retry", "false"));
+        }
+    }
+    response.json(body(error, dialect, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const NOW: Millis = Millis(1_767_225_600_000);
+
+    fn all(error: &Error) -> [Value; 5] {
+        [Dialect::Disaster, Dialect::A, Dialect::B, Dialect::Medical, Dialect::Agent]
+            .map(|dialect| body(error, dialect, NOW))
+    }
+
+    #[test]
+    fn one_refusal_in_five_dialects() {
+        let error = Error::new(Kind::Forbidden, "needs the scope chat");
+        let a = json!({"success": false, "error": {"code": "forbidden", "message": "needs the scope chat"},
+                       "timestamp": "2026-01-01T00:00:00.000Z"});
+        assert_eq!(
+            all(&error),
+            [
+                json!({"success": false, "message": "needs the scope chat", "error": {"code": "forbidden"},
+                       "timestamp": "2026-01-01T00:00:00.000Z"}),
+                a.clone(),
+                json!({"error": {"message": "needs the scope chat", "type": "permission_error", "param": null,
+                                 "code": "insufficient_permissions"}}),
+                a,
+                json!({"detail": "needs the scope chat", "error_code": "FORBIDDEN",
+                       "timestamp": "2026-01-01T00:00:00.000Z"}),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_failed_check_names_its_field_in_each_dialect() {
+        let error = Error::field(Kind::Invalid, &["body", "temperature"], "must be 0 to 1", json!(7));
+        let check = json!({"type": "value_error", "loc": ["body", "temperature"], "msg": "must be 0 to 1", "input": 7});
+        let [disaster, a, b, medical, agent] = all(&error);
+        assert_eq!(disaster["error"]["details"], json!([check]));
+        assert_eq!((&a["error"]["field"], &a["error"]["details"]), (&json!("temperature"), &json!([check])));
+        assert_eq!(b["error"]["param"], "temperature");
+        assert_eq!(medical["error"]["field"], "temperature");
+        assert_eq!(agent, json!({"detail": [check]}));
+        assert_eq!(status(Kind::Invalid, Dialect::Agent), 422);
+        assert_eq!(status(Kind::Invalid, Dialect::B), 400);
+    }
+
+    #[test]
+    fn whoever_is_to_wait_is_told_how_long_and_whether() {
+        let wait =
+            |seconds: u64| Error::new(Kind::RateLimited, "later").retry_in(Duration::from_millis(seconds * 1000 - 900));
+        let headers = |error: &Error, dialect| render(error, dialect, NOW, Credential::Sent).headers().clone();
+        let said = |error: &Error, dialect, name: &str| {
+            headers(error, dialect).get(name).unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!(said(&wait(2), Dialect::A, "retry-after"), "2", "rounded up");
+        assert!(said(&wait(121), Dialect::B, "x-should-retry") == "false");
+        assert!(!headers(&wait(120), Dialect::B).contains_key("x-should-retry"));
+        assert_eq!(said(&Error::new(Kind::Unavailable, "down"), Dialect::Agent, "retry-after"), "1");
+        let challenge = said(&Error::new(Kind::Unauthenticated, "no key"), Dialect::Agent, "www-authenticate");
+        assert!(challenge.starts_with("Bearer "));
+    }
+}

@@ -1,0 +1,64 @@
+//! The one table: what each kind of refusal is in each dialect.
+
+use actix_web::http::StatusCode;
+use muster_actors::Kind;
+
+use super::Dialect;
+
+/// A kind's row: its status, its stable code, and how interface B classes it.
+struct Row {
+    status: u16,
+    code: &'static str,
+    /// Interface B's `type` and `code`.
+    b: (&'static str, &'static str),
+}
+
+const INVALID: &str = "invalid_request_error";
+const LIMIT: &str = "rate_limit_error";
+const DOWN: &str = "service_unavailable_error";
+
+const fn row(kind: Kind) -> Row {
+    let (status, code, b) = match kind {
+        Kind::InvalidJson => (400, "invalid_json", (INVALID, "invalid_json")),
+        Kind::Invalid => (400, "invalid_request", (INVALID, "invalid_value")),
+        Kind::UnsupportedValue => (400, "unsupported_value", (INVALID, "unsupported_value")),
+        Kind::ContextLengthExceeded => (400, "context_length_exceeded", (INVALID, "context_length_exceeded")),
+        Kind::Unauthenticated => (401, "unauthorized", (INVALID, "invalid_api_key")),
+        Kind::Forbidden => (403, "forbidden", ("permission_error", "insufficient_permissions")),
+        Kind::NotFound => (404, "not_found", (INVALID, "not_found")),
+        Kind::ModelNotFound => (404, "model_not_found", (INVALID, "model_not_found")),
+        Kind::MethodNotAllowed => (405, "method_not_allowed", (INVALID, "method_not_allowed")),
+        Kind::Conflict => (409, "conflict", (INVALID, "conflict")),
+        Kind::IdempotencyConflict => (409, "idempotency_conflict", (INVALID, "idempotency_conflict")),
+        Kind::TooLarge => (413, "payload_too_large", (INVALID, "payload_too_large")),
+        Kind::UnsupportedMediaType => (415, "unsupported_media_type", (INVALID, "unsupported_media_type")),
+        Kind::RateLimited => (429, "rate_limit_exceeded", (LIMIT, "rate_limit_exceeded")),
+        Kind::QuotaExceeded => (429, "insufficient_quota", (LIMIT, "insufficient_quota")),
+        Kind::ProviderFailed => (503, "provider_failed", ("server_error", "provider_failed")),
+        Kind::ModelUnconfigured => (503, "model_unconfigured", (DOWN, "model_unconfigured")),
+        Kind::Unavailable => (503, "service_unavailable", (DOWN, "service_unavailable")),
+        Kind::Internal => (500, "internal_error", ("server_error", "internal_error")),
+    };
+    Row { status, code, b }
+}
+
+/// A kind's status in a dialect.
+pub fn status(kind: Kind, dialect: Dialect) -> StatusCode {
+    let status = match (kind, dialect) {
+        // The agent dialect lists failed checks under 422; interface B's clients expect 502 of a broken upstream.
+        (Kind::Invalid, Dialect::Agent) => 422,
+        (Kind::ProviderFailed, Dialect::B) => 502,
+        _ => row(kind).status,
+    };
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// A kind's stable code, as all dialects but B say it.
+pub fn code(kind: Kind) -> &'static str {
+    row(kind).code
+}
+
+/// Interface B's `type` and `code`.
+pub(super) fn class_b(kind: Kind) -> (&'static str, &'static str) {
+    row(kind).b
+}

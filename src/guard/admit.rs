@@ -1,0 +1,194 @@
+//! One decision a request: all its limits in one message.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::{HttpMessage, HttpRequest, web};
+use muster_actors::keys::{KeyRecord, PlanA, PlanB};
+use muster_actors::limits::{
+    Admit, BucketKey, Category, Decision, Estimate, LimitView, PlanLimits, Quota, RateLimiter, Reservation as Reserved,
+    Rule, Subject, Unit, Window,
+};
+use muster_actors::{Error, Kind};
+
+use super::{Caller, Meter};
+use crate::app::App;
+use crate::error::HttpError;
+use crate::limit_headers::Judged;
+
+/// A crashed handler's reservation is freed this long after the request's own bound.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Tokens that a request may spend, to be settled with what it did spend.
+///
+/// Dropped before the chain was asked, it is given back whole; dropped later, as when the client leaves in the middle,
+/// the prompt stays charged: a provider has most likely read it.
+#[derive(Debug)]
+pub struct Reservation {
+    reserved: Option<(Reserved, RateLimiter)>,
+    /// The most tokens of an answer that the reservation covers; `None` where the plan counts no tokens.
+    pub answer_bound: Option<u32>,
+    prompt: u64,
+    /// What a drop settles at.
+    spent_if_dropped: u64,
+}
+
+impl Reservation {
+    /// From now on a provider may read the prompt.
+    #[must_use]
+    pub fn asked(mut self) -> Self {
+        self.spent_if_dropped = self.prompt;
+        self
+    }
+
+    /// Replaces the estimate by what was spent.
+    pub fn settle(mut self, tokens: u32) {
+        self.finish(tokens.into());
+    }
+
+    fn finish(&mut self, tokens: u64) {
+        if let Some((reserved, limiter)) = self.reserved.take() {
+            // Off the request's path: the client does not wait for it.
+            actix_rt::spawn(async move {
+                if let Err(error) = limiter.settle(reserved, tokens).await {
+                    tracing::warn!(%error, "a reservation was not settled: its estimate stands");
+                }
+            });
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.finish(self.spent_if_dropped);
+    }
+}
+
+/// Counts a caller's request, and reserves its tokens where its plan counts them.
+pub(super) async fn admit(
+    app: &web::Data<App>,
+    request: &HttpRequest,
+    caller: &Caller,
+    meter: Meter,
+    estimate: Estimate,
+) -> Result<Reservation, HttpError> {
+    let category = category(meter);
+    let rules = rules(app, &caller.key, meter);
+    let key = BucketKey { subject: Subject::principal(&caller.key.id), category };
+    let reserved = decide(app, request, key, rules, estimate).await?;
+    let answer = |reserved: &Reserved| reserved.tokens().saturating_sub(estimate.prompt).max(1);
+    let answer_bound = reserved.as_ref().map(|reserved| u32::try_from(answer(reserved)).unwrap_or(u32::MAX));
+    Ok(Reservation {
+        reserved: reserved.map(|reserved| (reserved, app.limiter.clone())),
+        answer_bound,
+        prompt: estimate.prompt,
+        spent_if_dropped: 0,
+    })
+}
+
+/// Counts a request without a key by the address it came from.
+pub(super) async fn admit_address(app: &web::Data<App>, request: &HttpRequest) -> Result<(), HttpError> {
+    let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |address| address.ip().to_string());
+    let key = BucketKey { subject: Subject::anonymous(&address), category: Category::Health };
+    let rules = app.config.limits.unauthenticated.per_minute();
+    decide(app, request, key, rules, Estimate::default()).await.map(drop)
+}
+
+async fn decide(
+    app: &web::Data<App>,
+    request: &HttpRequest,
+    key: BucketKey,
+    rules: Arc<[Rule]>,
+    estimate: Estimate,
+) -> Result<Option<Reserved>, HttpError> {
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    let category = key.category.name();
+    let hold_for = Duration::from_millis(app.config.chain.deadline_ms + app.config.chain.stream_limit_ms) + GRACE;
+    let note = |view: LimitView| {
+        let judged = Judged { category, view, at: app.clock.now().seconds() };
+        request.extensions_mut().insert(judged);
+    };
+    match app.limiter.admit(Admit { key, rules, estimate, hold_for }).await? {
+        Decision::Admitted { view, reservation } => {
+            note(view);
+            Ok(reservation)
+        }
+        Decision::Refused { view, retry_after, which } => {
+            note(view);
+            Err(HttpError(refused(which, retry_after)))
+        }
+    }
+}
+
+fn refused(which: Rule, retry_after: Duration) -> Error {
+    let unit = match which.unit {
+        Unit::Requests => "requests",
+        Unit::Tokens => "tokens",
+    };
+    let message = format!(
+        "the limit of {} {unit} per {} is reached: try again in {} s",
+        which.limit,
+        window_name(which.window),
+        retry_after.as_secs()
+    );
+    Error::new(Kind::RateLimited, message).retry_in(retry_after)
+}
+
+fn window_name(window: Window) -> &'static str {
+    match window {
+        Window::Minute => "minute",
+        Window::Hour => "hour",
+        Window::Day => "day",
+    }
+}
+
+fn category(meter: Meter) -> Category {
+    match meter {
+        Meter::PlanA => Category::PlanA,
+        Meter::PlanB => Category::PlanB,
+        Meter::Status => Category::Health,
+        Meter::Chat => Category::Chat,
+    }
+}
+
+/// The rules of a key's request: its plan's, with what the key itself says in their place.
+fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
+    let (limits, own) = (&app.config.limits, own(key));
+    match meter {
+        Meter::Status => limits.agent.health.per_minute(),
+        Meter::Chat => limits.agent.chat.per_minute(),
+        Meter::PlanA => {
+            let plan = match key.plan_a {
+                PlanA::Free => &limits.plan_a.free,
+                PlanA::Starter => &limits.plan_a.starter,
+                PlanA::Pro => &limits.plan_a.pro,
+                PlanA::Enterprise => &limits.plan_a.enterprise,
+            };
+            PlanLimits { requests_per_hour: None, tokens_per_minute: None, ..own }.over(plan).rules()
+        }
+        Meter::PlanB => {
+            let plan = match key.plan_b {
+                PlanB::Free => &limits.plan_b.free,
+                PlanB::Pro => &limits.plan_b.pro,
+                PlanB::Enterprise => &limits.plan_b.enterprise,
+            };
+            PlanLimits { requests_per_day: None, tokens_per_day: None, ..own }.over(plan).rules()
+        }
+    }
+}
+
+/// What the key says of its limits.
+fn own(key: &KeyRecord) -> PlanLimits {
+    let own = key.limits.clone().unwrap_or_default();
+    let quota = |limit: Option<u64>| limit.map(Quota::Limited);
+    PlanLimits {
+        requests_per_minute: quota(own.requests_per_minute),
+        requests_per_hour: quota(own.requests_per_hour),
+        requests_per_day: quota(own.requests_per_day),
+        tokens_per_minute: quota(own.tokens_per_minute),
+        tokens_per_hour: None,
+        tokens_per_day: quota(own.tokens_per_day),
+    }
+}

@@ -1,0 +1,50 @@
+//! A body whose tokens are reserved together with the request that brings it.
+
+use std::marker::PhantomData;
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+use muster_actors::limits::Estimate;
+
+use super::admit::{Reservation, admit};
+use super::{Access, Caller, Local, app, authorize};
+use crate::app::App;
+use crate::body::{FromJson, read_json};
+use crate::error::HttpError;
+
+/// A request whose cost in tokens can be told before it is served.
+pub trait Priced {
+    /// Tokens to reserve: the prompt's, and the most that may be answered.
+    fn estimate(&self, app: &App) -> Estimate;
+}
+
+/// An authenticated, counted request with its body read and its tokens reserved.
+#[derive(Debug)]
+pub struct Metered<A, T> {
+    pub caller: Caller,
+    pub body: T,
+    /// SHA-256 of the body as it was sent.
+    pub digest: [u8; 32],
+    pub reservation: Reservation,
+    access: PhantomData<A>,
+}
+
+impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metered<A, T> {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, mut payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let app = app(&request)?;
+            let caller = authorize::<A>(&app, &request).await?;
+            let read = read_json(&request, &mut payload, app.config.server.max_body_bytes).await;
+            let body = read.and_then(|(value, digest)| Ok((T::from_json(&value)?, digest)));
+            // A body that is refused still counts as a request: bad ones must not be free to send.
+            let estimate = body.as_ref().map_or_else(|_| Estimate::default(), |(body, _)| body.estimate(&app));
+            let reservation = admit(&app, &request, &caller, A::METER, estimate).await?;
+            let (body, digest) = body.map_err(HttpError)?;
+            Ok(Self { caller, body, digest, reservation, access: PhantomData })
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! Who may call what, and how often: a route's scope and limits are part of its handler's type.
+//!
+//! [`Guarded`] authenticates, checks the scope and counts the request; [`Metered`] does so for a body whose tokens are
+//! reserved in the same decision; [`Open`] counts callers without a key by their address.
+
+mod access;
+mod admit;
+mod metered;
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use actix_web::dev::Payload;
+use actix_web::http::header;
+use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
+use muster_actors::keys::{KeyRecord, Refusal, Scope};
+use muster_actors::limits::Estimate;
+use muster_actors::{Error, Kind};
+
+pub use access::{Access, Admin, ChatA, ChatAgent, ChatB, Meter, ModelsA, ModelsB, Status};
+pub use admit::Reservation;
+pub use metered::{Metered, Priced};
+
+use crate::app::App;
+use crate::error::{Dialect, HttpError};
+
+/// A boxed future of this thread.
+type Local<T> = Pin<Box<dyn Future<Output = Result<T, HttpError>>>>;
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub key: Arc<KeyRecord>,
+}
+
+/// A request that was authenticated, may do what `A` asks for, and was counted.
+#[derive(Debug)]
+pub struct Guarded<A>(PhantomData<A>);
+
+/// A request that needs no key, counted by the caller's address.
+#[derive(Debug)]
+pub struct Open(());
+
+impl<A: Access + 'static> FromRequest for Guarded<A> {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let app = app(&request)?;
+            let caller = authorize::<A>(&app, &request).await?;
+            // A request without tokens has nothing to settle.
+            drop(admit::admit(&app, &request, &caller, A::METER, Estimate::default()).await?);
+            Ok(Self(PhantomData))
+        })
+    }
+}
+
+impl FromRequest for Open {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let app = app(&request)?;
+            // A valid key has a bucket of its own here too, so that neighbours behind one address do not share it.
+            let keyed = match caller(&app, &request) {
+                Ok(caller) => Some(admit::admit(&app, &request, &caller, Meter::Status, Estimate::default()).await),
+                Err(_) => None,
+            };
+            match keyed {
+                Some(Ok(_)) => {}
+                Some(Err(refused)) if refused.0.kind == Kind::RateLimited => return Err(refused),
+                // A key's counters are durable: health must answer while the store does not.
+                Some(Err(_)) | None => admit::admit_address(&app, &request).await?,
+            }
+            Ok(Self(()))
+        })
+    }
+}
+
+/// The application's state.
+pub fn app(request: &HttpRequest) -> Result<web::Data<App>, HttpError> {
+    request.app_data::<web::Data<App>>().cloned().ok_or_else(|| HttpError::new(Kind::Internal, "no application state"))
+}
+
+/// Authenticates and checks the scope. A refused credential counts against the caller's address.
+async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Result<Caller, HttpError> {
+    let caller = match caller(app, request) {
+        Ok(caller) => caller,
+        Err(refused) => {
+            admit::admit_address(app, request).await?;
+            return Err(HttpError(refused));
+        }
+    };
+    if let Some(scope) = A::SCOPE
+        && !caller.key.has(scope)
+    {
+        admit::admit_address(app, request).await?;
+        return Err(HttpError(lacks(scope)));
+    }
+    request.extensions_mut().insert(caller.clone());
+    Ok(caller)
+}
+
+fn lacks(scope: Scope) -> Error {
+    Error::new(Kind::Forbidden, format!("this needs a key with the scope `{}`", scope.name()))
+}
+
+/// The caller of a request by the credential of its dialect.
+fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
+    let unauthenticated = |message: &str| Error::new(Kind::Unauthenticated, message);
+    let header = |name: header::HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let medical = Dialect::of(request.path()) == Dialect::Medical;
+    let key = if medical {
+        header(header::HeaderName::from_static("x-api-key"))
+            .ok_or_else(|| unauthenticated("send your key as `X-API-Key: mst_…`"))?
+    } else {
+        let sent = header(header::AUTHORIZATION)
+            .ok_or_else(|| unauthenticated("send your key as `Authorization: Bearer mst_…`"))?;
+        let bearer = sent.split_at_checked(7).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer "));
+        bearer
+            .map(|(_, key)| key.trim())
+            .ok_or_else(|| unauthenticated("send your key as `Authorization: Bearer mst_…`"))?
+    };
+    match app.keys.authenticate(key) {
+        Ok(key) => Ok(Caller { key }),
+        Err(Refusal::Malformed) => {
+            Err(unauthenticated("this is no key of this server: a key looks like mst_<12 characters>_<43 characters>"))
+        }
+        Err(Refusal::Unknown | Refusal::Expired | Refusal::Revoked) => {
+            Err(unauthenticated("the key is unknown, expired or revoked: ask for a new one"))
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! API keys: made, listed, ended. Scope `admin`.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
+use muster_actors::limits::Estimate;
+use muster_actors::{Error, Kind, Millis};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::app::App;
+use crate::body::{Fields, FromJson};
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{Admin, Guarded, Metered, Priced};
+
+/// What a new key is to be.
+#[derive(Debug, Default, ToSchema)]
+#[allow(dead_code)]
+pub struct NewKeyBody {
+    /// 1 to 100 characters.
+    pub name: String,
+    /// Whose it is; by default the maker's owner.
+    pub owner: Option<String>,
+    /// `free` (default), `starter`, `pro`, `enterprise`.
+    #[schema(value_type = Option<String>)]
+    pub plan_a: Option<PlanA>,
+    /// `free` (default), `pro`, `enterprise`.
+    #[schema(value_type = Option<String>)]
+    pub plan_b: Option<PlanB>,
+    /// Of `agents`, `chat`, `memory`, `engines`, `admin`, `medical`; at least one, none that the maker lacks.
+    #[schema(value_type = Vec<String>)]
+    pub scopes: Vec<Scope>,
+    /// Of `super_admin`, `auditor`, `security`, `operations`.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub roles: Option<Vec<Role>>,
+    /// In place of the plans' limits.
+    #[schema(value_type = Option<Object>)]
+    pub limits: Option<LimitOverride>,
+    /// For a calendar month, in USD.
+    pub budget_usd: Option<f64>,
+    /// RFC 3339.
+    #[schema(value_type = Option<String>)]
+    pub expires_at: Option<Millis>,
+}
+
+impl FromJson for NewKeyBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let name = fields.string("name");
+        let scopes = fields.choice("scopes");
+        let expires_at = fields.string("expires_at").and_then(|text| {
+            let at = Millis::parse_rfc3339(&text);
+            if at.is_none() {
+                fields.fail("expires_at", "must be an RFC 3339 time, such as 2027-01-01T00:00:00Z");
+            }
+            at
+        });
+        Self {
+            name: fields.require("name", name).unwrap_or_default(),
+            owner: fields.string("owner"),
+            plan_a: fields.choice("plan_a"),
+            plan_b: fields.choice("plan_b"),
+            scopes: fields.require("scopes", scopes).unwrap_or_default(),
+            roles: fields.choice("roles"),
+            limits: fields.choice("limits"),
+            budget_usd: fields.number("budget_usd", 0.0..=1e12),
+            expires_at,
+        }
+    }
+}
+
+/// A key, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyBody {
+    pub id: String,
+    pub name: String,
+    pub owner: String,
+    /// How its text begins, to tell keys apart.
+    pub prefix: String,
+    #[schema(value_type = String)]
+    pub plan_a: PlanA,
+    #[schema(value_type = String)]
+    pub plan_b: PlanB,
+    #[schema(value_type = Vec<String>)]
+    pub scopes: Vec<Scope>,
+    #[schema(value_type = Vec<String>)]
+    pub roles: Vec<Role>,
+    #[schema(value_type = Option<Object>)]
+    pub limits: Option<LimitOverride>,
+    pub budget_usd: Option<f64>,
+    pub created_at: String,
+    pub expires_at: Option<String>,
+    pub last_used_at: Option<String>,
+    pub revoked_at: Option<String>,
+}
+
+impl From<&KeyRecord> for KeyBody {
+    fn from(record: &KeyRecord) -> Self {
+        Self {
+            id: record.id.clone(),
+            name: record.name.clone(),
+            owner: record.owner.clone(),
+            prefix: format!("mst_{}", record.lookup),
+            plan_a: record.plan_a,
+            plan_b: record.plan_b,
+            scopes: record.scopes.clone(),
+            roles: record.roles.clone(),
+            limits: record.limits.clone(),
+            budget_usd: record.budget_usd,
+            created_at: record.created_at.rfc3339(),
+            expires_at: record.expires_at.map(Millis::rfc3339),
+            last_used_at: record.last_used_at.map(Millis::rfc3339),
+            revoked_at: record.revoked_at.map(Millis::rfc3339),
+        }
+    }
+}
+
+/// A new key.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CreatedKey {
+    #[serde(flatten)]
+    pub record: KeyBody,
+    /// The whole key. It is shown this once and stored nowhere.
+    pub key: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyList {
+    pub keys: Vec<KeyBody>,
+    /// For the next page; null at the end.
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct ListQuery {
+    /// 1 to 200, default 50.
+    limit: Option<String>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl Priced for NewKeyBody {
+    fn estimate(&self, _: &App) -> Estimate {
+        Estimate::default()
+    }
+}
+
+/// Makes a key. It can grant nothing that the caller's own key lacks. `Idempotency-Key` is honoured until a restart:
+/// the answer holds a secret, which is written nowhere.
+#[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = NewKeyBody,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
+    responses((status = 201, body = CreatedKey), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
+        (status = 403, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent),
+        (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
+        (status = 503, body = ErrorAgent)))]
+pub async fn create(
+    request: Metered<Admin, NewKeyBody>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let Metered { caller, body, digest, .. } = request;
+    let maker = caller.key;
+    let idempotency = idempotency_key(&http)?.map(|key| (format!("{}/{key}", maker.id), digest));
+    let new = NewKey {
+        name: body.name,
+        owner: body.owner.unwrap_or_else(|| maker.owner.clone()),
+        plan_a: body.plan_a.unwrap_or_default(),
+        plan_b: body.plan_b.unwrap_or_default(),
+        scopes: body.scopes,
+        roles: body.roles.unwrap_or_default(),
+        limits: body.limits,
+        budget_usd: body.budget_usd,
+        expires_at: body.expires_at,
+    };
+    let made = app.keys.create(new, MadeBy::Key(maker), idempotency).await?;
+    let mut response = HttpResponse::build(StatusCode::CREATED);
+    if made.replayed {
+        response.insert_header(("Idempotency-Replayed", "true"));
+    }
+    Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
+}
+
+fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Error> {
+    let Some(value) = request.headers().get("Idempotency-Key") else { return Ok(None) };
+    let fit = |key: &&str| (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    match value.to_str().ok().filter(fit) {
+        Some(key) => Ok(Some(key.to_owned())),
+        None => Err(Error::field(
+            Kind::Invalid,
+            &["header", "Idempotency-Key"],
+            "must be 1 to 255 visible ASCII characters",
+            serde_json::Value::Null,
+        )),
+    }
+}
+
+/// Lists keys, newest first.
+#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", params(ListQuery),
+    responses((status = 200, body = KeyList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn list(
+    _guard: Guarded<Admin>,
+    query: web::Query<ListQuery>,
+    app: web::Data<App>,
+) -> Result<web::Json<KeyList>, HttpError> {
+    let limit = match query.limit.as_deref() {
+        None => 50,
+        Some(text) => text
+            .parse()
+            .ok()
+            .filter(|limit| (1..=200).contains(limit))
+            .ok_or_else(|| Error::field(Kind::Invalid, &["query", "limit"], "must be 1 to 200", text.into()))?,
+    };
+    let page = app.keys.list(limit, query.into_inner().cursor).await?;
+    let keys = page.keys.iter().map(|record| KeyBody::from(&**record)).collect();
+    Ok(web::Json(KeyList { keys, next_cursor: page.next }))
+}
+
+/// One key.
+#[utoipa::path(get, path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
+    responses((status = 200, body = KeyBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 404, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn get(
+    _guard: Guarded<Admin>,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<web::Json<KeyBody>, HttpError> {
+    let id = id.into_inner();
+    let found = app.keys.get(id.clone()).await?;
+    let record = found.ok_or_else(|| Error::new(Kind::NotFound, format!("no key has the id {id}")))?;
+    Ok(web::Json(KeyBody::from(&*record)))
+}
+
+/// Ends a key at once and for ever; the record stays, with `revoked_at`.
+#[utoipa::path(delete, path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
+    responses((status = 200, body = KeyBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 404, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn revoke(
+    _guard: Guarded<Admin>,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<web::Json<KeyBody>, HttpError> {
+    let record = app.keys.revoke(id.into_inner()).await?;
+    Ok(web::Json(KeyBody::from(&*record)))
+}

@@ -1,0 +1,16 @@
+//! Figures in Prometheus' text format.
+
+use actix_web::{HttpResponse, web};
+
+use crate::app::App;
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{Admin, Guarded};
+
+/// Requests, tokens, actors, store and embedded model, in Prometheus' text format. Scope `admin`.
+#[utoipa::path(get, path = "/metrics", tag = "status",
+    responses((status = 200, body = String, content_type = "text/plain"), (status = 401, body = ErrorAgent),
+        (status = 403, body = ErrorAgent), (status = 429, body = ErrorAgent)))]
+pub async fn metrics(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+    app.refresh_gauges();
+    Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(app.metrics.text()))
+}

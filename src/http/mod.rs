@@ -1,0 +1,68 @@
+//! The routes. A handler parses, asks an actor, maps the answer; it decides nothing.
+
+pub mod chat_a;
+pub mod chat_agent;
+pub mod chat_b;
+pub mod docs;
+pub mod health;
+pub mod keys;
+pub mod metrics;
+pub mod models_a;
+pub mod models_b;
+pub mod status;
+
+use actix_web::{HttpResponse, web};
+use muster_actors::Kind;
+
+use crate::error::HttpError;
+
+/// A path with its methods: `HEAD` works wherever `GET` does, any other method is 405 with `Allow`.
+macro_rules! resource {
+    ($path:literal, $($method:ident => $handler:path),+) => {{
+        let mut allowed = Vec::new();
+        let mut resource = web::resource($path);
+        $(
+            resource = resource.route(web::$method().to($handler));
+            allowed.push(stringify!($method).to_uppercase());
+            if stringify!($method) == "get" {
+                resource = resource.route(web::head().to($handler));
+                allowed.push("HEAD".to_owned());
+            }
+        )+
+        let allowed = allowed.join(", ");
+        resource.default_service(web::to(move || std::future::ready(not_allowed(&allowed))))
+    }};
+}
+
+/// Every route of the server.
+pub fn routes(config: &mut web::ServiceConfig) {
+    config
+        .service(resource!("/api/chat", post => chat_a::chat))
+        .service(resource!("/api/models", get => models_a::list))
+        .service(resource!("/v1/chat/completions", post => chat_b::complete))
+        .service(resource!("/v1/models", get => models_b::list))
+        .service(resource!("/v1/models/{id:.+}", get => models_b::get))
+        .service(resource!("/api/llm/chat", post => chat_agent::chat))
+        .service(resource!("/api/health", get => health::report))
+        .service(resource!("/api/health/live", get => health::live))
+        .service(resource!("/api/health/ready", get => health::ready))
+        .service(resource!("/api/v1/status", get => status::status))
+        .service(resource!("/api/v1/keys", get => keys::list, post => keys::create))
+        .service(resource!("/api/v1/keys/{id}", get => keys::get, delete => keys::revoke))
+        .service(resource!("/openapi.json", get => docs::openapi))
+        .service(resource!("/docs", get => docs::swagger))
+        .service(resource!("/redoc", get => docs::redoc))
+        .service(resource!("/docs/assets/{file}", get => docs::asset))
+        .service(resource!("/metrics", get => metrics::metrics))
+        .default_service(web::to(|request: actix_web::HttpRequest| std::future::ready(not_found(request.path()))));
+}
+
+fn not_found(path: &str) -> Result<HttpResponse, HttpError> {
+    let path: String = path.chars().take(200).collect();
+    Err(HttpError::new(Kind::NotFound, format!("there is nothing at {path}: /openapi.json lists every route")))
+}
+
+fn not_allowed(allowed: &str) -> Result<HttpResponse, HttpError> {
+    let error = HttpError::new(Kind::MethodNotAllowed, format!("this path takes {allowed}"));
+    Err(HttpError(error.0.allowing(allowed)))
+}

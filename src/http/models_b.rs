@@ -1,0 +1,78 @@
+//! The models by interface B, in OpenAI's form.
+
+use actix_web::web;
+use muster_actors::Kind;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::error::{ErrorB, HttpError};
+use crate::guard::{Guarded, ModelsB};
+use crate::models_list::{self, ModelView, Pricing};
+
+/// A model.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelB {
+    pub id: String,
+    /// Always `model`.
+    pub object: &'static str,
+    /// Unix time in seconds: when this server started to list it.
+    pub created: u64,
+    pub owned_by: String,
+    pub capabilities: Vec<String>,
+    pub context_window: u32,
+    pub max_tokens: u32,
+    pub pricing: Option<Pricing>,
+    pub status: &'static str,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelListB {
+    /// Always `list`.
+    pub object: &'static str,
+    pub data: Vec<ModelB>,
+}
+
+fn model_b(model: ModelView, created: u64) -> ModelB {
+    ModelB {
+        id: model.id,
+        object: "model",
+        created,
+        owned_by: model.provider,
+        capabilities: model.capabilities,
+        context_window: model.context_window,
+        max_tokens: model.max_tokens,
+        pricing: model.price,
+        status: model.status,
+    }
+}
+
+/// Every chat model. Besides these ids, `default` and the families `fast`, `reasoning`, `vision` and `code` (also as
+/// `muster-fast` and so on) can be asked for: each is the first model of its order that can be had.
+#[utoipa::path(get, path = "/v1/models", tag = "interface B",
+    responses((status = 200, body = ModelListB), (status = 401, body = ErrorB), (status = 403, body = ErrorB),
+        (status = 429, body = ErrorB)))]
+pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<ModelListB> {
+    let created = app.started_at.seconds();
+    let data = models_list::list(&app).into_iter().map(|model| model_b(model, created)).collect();
+    web::Json(ModelListB { object: "list", data })
+}
+
+/// One model; an id may hold slashes.
+#[utoipa::path(get, path = "/v1/models/{id}", tag = "interface B", params(("id" = String, Path)),
+    responses((status = 200, body = ModelB), (status = 401, body = ErrorB), (status = 403, body = ErrorB),
+        (status = 404, body = ErrorB), (status = 429, body = ErrorB)))]
+pub async fn get(
+    _guard: Guarded<ModelsB>,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<web::Json<ModelB>, HttpError> {
+    let found = models_list::list(&app).into_iter().find(|model| model.id == *id);
+    let missing = || {
+        HttpError::new(
+            Kind::ModelNotFound,
+            format!("The model `{id}` does not exist: GET /v1/models lists those that do"),
+        )
+    };
+    Ok(web::Json(model_b(found.ok_or_else(missing)?, app.started_at.seconds())))
+}

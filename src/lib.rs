@@ -1,0 +1,21 @@
+//! Muster: one server for a disaster network, an AI platform and an agent platform.
+//!
+//! Data flows one way: edge, typed request, actor, pure state machine, store, event. ARCHITECTURE.md has the map.
+
+pub mod app;
+mod body;
+mod chat;
+pub mod cli;
+pub mod config;
+mod error;
+mod guard;
+mod http;
+mod limit_headers;
+mod models_list;
+pub mod openapi;
+mod probes;
+mod report;
+mod respond;
+pub mod server;
+mod sse;
+pub mod telemetry;

@@ -1,0 +1,63 @@
+//! What a client is told of its limits, on every limited response, whatever its status.
+
+use actix_web::HttpMessage;
+use actix_web::dev::ServiceResponse;
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use muster_actors::limits::{LimitView, RuleView, Unit};
+
+use crate::error::Dialect;
+
+/// The limits that a request was judged by, kept with it until its response leaves.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    pub category: &'static str,
+    pub view: LimitView,
+    /// Unix seconds at the decision.
+    pub at: u64,
+}
+
+/// Adds the headers of a limited request's response.
+pub fn add<B>(response: &mut ServiceResponse<B>, dialect: Dialect) {
+    let judged = response.request().extensions().get::<Judged>().cloned();
+    let Some(judged) = judged else { return };
+    let headers = response.headers_mut();
+    if let Some(tightest) = judged.view.requests().or_else(|| judged.view.tokens()) {
+        put(headers, "x-ratelimit-limit", tightest.rule.limit.to_string());
+        put(headers, "x-ratelimit-remaining", tightest.remaining.to_string());
+        put(headers, "x-ratelimit-reset", tightest.reset.to_string());
+    }
+    if dialect == Dialect::B {
+        openai(headers, "requests", judged.view.requests(), judged.at);
+        openai(headers, "tokens", judged.view.tokens(), judged.at);
+    }
+    ietf(headers, &judged);
+}
+
+/// The family that OpenAI's clients read: the reset is a duration there.
+fn openai(headers: &mut HeaderMap, what: &str, view: Option<&RuleView>, now: u64) {
+    let Some(view) = view else { return };
+    put(headers, &format!("x-ratelimit-limit-{what}"), view.rule.limit.to_string());
+    put(headers, &format!("x-ratelimit-remaining-{what}"), view.remaining.to_string());
+    put(headers, &format!("x-ratelimit-reset-{what}"), format!("{}s", view.reset.saturating_sub(now)));
+}
+
+/// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10.
+fn ietf(headers: &mut HeaderMap, judged: &Judged) {
+    let (mut policies, mut limits) = (Vec::new(), Vec::new());
+    for view in &judged.view.rules {
+        let name = format!("{}-{}", judged.category, view.rule.name());
+        let unit = if view.rule.unit == Unit::Tokens { ";qu=\"tokens\"" } else { "" };
+        policies.push(format!("\"{name}\";q={}{unit};w={}", view.rule.limit, view.rule.window.length().as_secs()));
+        limits.push(format!("\"{name}\";r={};t={}", view.remaining, view.more_in));
+    }
+    if !policies.is_empty() {
+        put(headers, "ratelimit-policy", policies.join(", "));
+        put(headers, "ratelimit", limits.join(", "));
+    }
+}
+
+fn put(headers: &mut HeaderMap, name: &str, value: String) {
+    if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_str(&value)) {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,41 @@
+//! The API's description, from the handlers' own types.
+
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+
+use crate::http::{chat_a, chat_agent, chat_b, docs, health, keys, metrics, models_a, models_b, status};
+
+/// Every route of the server.
+#[derive(OpenApi, Debug)]
+#[openapi(
+    info(
+        title = "Muster",
+        description = "A disaster network, an AI platform and an agent platform in one server. Every response carries \
+            `X-Request-Id`; every limited one `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` \
+            (Unix seconds at which the tightest window is full again); 429 and 503 carry `Retry-After` in seconds."
+    ),
+    paths(
+        chat_a::chat, models_a::list,
+        chat_b::complete, models_b::list, models_b::get,
+        chat_agent::chat,
+        health::report, health::live, health::ready, status::status,
+        keys::list, keys::create, keys::get, keys::revoke,
+        docs::openapi, docs::swagger, docs::redoc, docs::asset, metrics::metrics,
+    ),
+    security(("key" = [])),
+    modifiers(&Credentials)
+)]
+pub struct Api;
+
+struct Credentials;
+
+impl Modify for Credentials {
+    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
+        let components = api.components.get_or_insert_default();
+        let bearer = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some("An API key: `mst_` + 12 characters + `_` + 43 characters"))
+            .build();
+        components.add_security_scheme("key", SecurityScheme::Http(bearer));
+    }
+}

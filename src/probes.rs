@@ -1,0 +1,272 @@
+//! The probe of every module that exists.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use muster_actors::Clock;
+use muster_actors::health::{Probe, Verdict};
+use muster_actors::keys::{Keys, Refusal, Token};
+use muster_actors::limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
+use muster_actors::provider::{BreakerState, Chain, ProviderStatus};
+use muster_actors::supervise::{ActorState, Tree};
+use muster_models::{ChatModel, Status};
+use muster_providers::EMBEDDED_PROVIDER;
+use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
+
+use crate::config::Config;
+use crate::telemetry::Metrics;
+
+/// What is probed.
+pub struct Parts {
+    pub config: Config,
+    pub clock: Clock,
+    pub tree: Tree,
+    pub store: StoreHandle,
+    pub keys: Keys,
+    pub limiter: RateLimiter,
+    pub chain: Chain,
+    pub model: Arc<dyn ChatModel>,
+    pub metrics: Metrics,
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// One probe for each module that exists; weights and intervals are the catalogue's.
+pub fn all(parts: Parts) -> Vec<Probe> {
+    let Parts { config, clock, tree, store, keys, limiter, chain, model, metrics } = parts;
+    let (data, probed) = (config.store.path.clone(), clock.clone());
+    vec![
+        http(metrics),
+        runtime(tree),
+        wall_clock(clock.clone()),
+        disk(data),
+        storage(store, clock),
+        api_keys(keys),
+        Probe::new("rate-limiter", 3, 15 * SECOND, move || {
+            rate_limiter(limiter.clone(), format!("health-probe-{}", probed.now().0))
+        })
+        .critical(),
+        gateway(chain.clone(), Arc::clone(&model)),
+        Probe::new("providers", 3, 30 * SECOND, move || std::future::ready(providers(&chain))),
+        Probe::new("embedded-model", 5, 5 * SECOND, move || std::future::ready(embedded_model(&*model))),
+    ]
+}
+
+/// The share of our own failures among the answers since the last probe.
+fn http(metrics: Metrics) -> Probe {
+    let last = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
+    Probe::new("http", 5, 10 * SECOND, move || {
+        let (all, broken) = metrics.totals();
+        let all = all - last.0.swap(all, Ordering::Relaxed).min(all);
+        let broken = broken - last.1.swap(broken, Ordering::Relaxed).min(broken);
+        std::future::ready(match broken * 100 {
+            share if share > all * 10 => Verdict::Unhealthy(format!("{broken} of {all} answers were 500")),
+            share if share > all => Verdict::Degraded(format!("{broken} of {all} answers were 500")),
+            _ => Verdict::Healthy,
+        })
+    })
+    .critical()
+}
+
+/// How late timers are, how many files are open, and whether every actor stands.
+fn runtime(tree: Tree) -> Probe {
+    Probe::new("runtime", 5, 10 * SECOND, move || {
+        let tree = tree.clone();
+        async move {
+            let begun = Instant::now();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let late = begun.elapsed().saturating_sub(Duration::from_millis(100));
+            let (open, most) = open_files();
+            let actors = tree.snapshot();
+            let count = |state| actors.iter().filter(|actor| actor.state == state).count();
+            let (down, escalated) = (count(ActorState::BackingOff), count(ActorState::Escalated));
+            if escalated > 0 {
+                return Verdict::Unhealthy(format!("{escalated} actors die again and again: see GET /api/v1/status"));
+            }
+            if late > Duration::from_millis(500) || open * 100 > most * 95 {
+                return Verdict::Unhealthy(format!("timers {} ms late, {open} of {most} files open", late.as_millis()));
+            }
+            if down > 0 {
+                return Verdict::Degraded(format!("{down} actors are restarting"));
+            }
+            if late > Duration::from_millis(50) || open * 100 > most * 70 {
+                return Verdict::Degraded(format!("timers {} ms late, {open} of {most} files open", late.as_millis()));
+            }
+            Verdict::Healthy
+        }
+    })
+    .critical()
+}
+
+/// Open file descriptors and their limit; (0, 1) where the system does not say.
+fn open_files() -> (usize, usize) {
+    let open = std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or(0);
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let most =
+        limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next()?.parse().ok());
+    (open, most.unwrap_or(usize::MAX / 100))
+}
+
+/// Jumps of the wall clock against the monotonic one.
+fn wall_clock(clock: Clock) -> Probe {
+    let last = Arc::new(Mutex::new((Instant::now(), clock.now())));
+    Probe::new("clock", 3, 30 * SECOND, move || {
+        let (steady, wall) = (Instant::now(), clock.now());
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (steady_was, wall_was) = std::mem::replace(&mut *last, (steady, wall));
+        let expected = wall_was.plus(steady - steady_was);
+        let jump = Duration::from_millis(wall.0.abs_diff(expected.0));
+        std::future::ready(match jump {
+            jump if jump > 60 * SECOND => Verdict::Unhealthy(format!("the wall clock jumped by {} s", jump.as_secs())),
+            jump if jump > 2 * SECOND => Verdict::Degraded(format!("the wall clock jumped by {} s", jump.as_secs())),
+            _ => Verdict::Healthy,
+        })
+    })
+    .critical()
+}
+
+/// Whether the data folder takes a file, and how much of its disk is free.
+fn disk(data: PathBuf) -> Probe {
+    Probe::new("disk", 4, 30 * SECOND, move || {
+        let data = data.clone();
+        async move {
+            let wrote = tokio::task::spawn_blocking(move || free_percent(&data)).await;
+            match wrote {
+                Ok(Ok(free)) if free < 3 => Verdict::Unhealthy(format!("{free} % of the disk are free")),
+                Ok(Ok(free)) if free < 15 => Verdict::Degraded(format!("{free} % of the disk are free")),
+                Ok(Ok(_)) => Verdict::Healthy,
+                Ok(Err(error)) => Verdict::Unhealthy(format!("the data folder takes no file: {error}")),
+                Err(error) => Verdict::Unhealthy(error.to_string()),
+            }
+        }
+    })
+    .critical()
+}
+
+/// Writes and removes a small file; then the free share of the disk.
+fn free_percent(data: &Path) -> std::io::Result<u64> {
+    let canary = data.join(".disk-probe");
+    std::fs::write(&canary, b"probe")?;
+    std::fs::remove_file(&canary)?;
+    Ok(fs2::available_space(data)? * 100 / fs2::total_space(data)?.max(1))
+}
+
+/// A record is written, synced, read back and deleted.
+fn storage(store: StoreHandle, clock: Clock) -> Probe {
+    Probe::new("storage", 6, 15 * SECOND, move || {
+        let (store, nonce) = (Arc::clone(&store), clock.now().0.to_be_bytes().to_vec());
+        async move {
+            let begun = Instant::now();
+            let stats = store.stats();
+            if let Some(why) = stats.poisoned {
+                return Verdict::Unhealthy(format!("the store only reads: {why}"));
+            }
+            let rec = Rec { schema: 1, bytes: nonce };
+            if let Err(error) = store.commit(Batch::put(StoreTree::Meta, CANARY, rec.clone())).await {
+                return Verdict::Unhealthy(error.to_string());
+            }
+            match store.get(StoreTree::Meta, CANARY) {
+                Ok(Some(read)) if read == rec => {}
+                other => return Verdict::Unhealthy(format!("a record was read back as {other:?}")),
+            }
+            if let Err(error) = store.commit(Batch::delete(StoreTree::Meta, CANARY)).await {
+                return Verdict::Unhealthy(error.to_string());
+            }
+            if let Some(what) = stats.quarantined {
+                return Verdict::Degraded(format!("data was corrupt and was set aside: {what}"));
+            }
+            let took = begun.elapsed();
+            if took > SECOND {
+                Verdict::Degraded(format!("two writes took {} ms", took.as_millis()))
+            } else {
+                Verdict::Healthy
+            }
+        }
+    })
+    .critical()
+}
+
+const CANARY: &[u8] = b"health/canary";
+
+/// A made-up key must be unknown, and the key actor must answer.
+fn api_keys(keys: Keys) -> Probe {
+    Probe::new("api-keys", 3, 30 * SECOND, move || {
+        let keys = keys.clone();
+        async move {
+            let begun = Instant::now();
+            let Ok(made_up) = Token::generate() else { return Verdict::Unhealthy("no random numbers".to_owned()) };
+            if keys.authenticate(&made_up.reveal()) != Err(Refusal::Unknown) {
+                return Verdict::Unhealthy("a made-up key was let in".to_owned());
+            }
+            match keys.list(1, None).await {
+                Err(error) => Verdict::Unhealthy(error.to_string()),
+                Ok(_) if begun.elapsed() > Duration::from_millis(100) => {
+                    Verdict::Degraded("look-up over 100 ms".to_owned())
+                }
+                Ok(_) => Verdict::Healthy,
+            }
+        }
+    })
+    .critical()
+}
+
+/// Whether something of the chain can answer.
+fn gateway(chain: Chain, model: Arc<dyn ChatModel>) -> Probe {
+    Probe::new("llm-gateway", 5, 10 * SECOND, move || {
+        let remote =
+            chain.status().into_iter().filter(|provider| provider.id != EMBEDDED_PROVIDER && provider.order.is_some());
+        let open: Vec<bool> = remote.map(|provider| is_open(&provider)).collect();
+        std::future::ready(match (open.iter().any(|open| !open), model.status() == Status::Ready, open.is_empty()) {
+            (true, _, _) | (false, true, true) => Verdict::Healthy,
+            (false, true, false) => {
+                Verdict::Degraded("every provider is failing: only the embedded model answers".to_owned())
+            }
+            (false, false, _) => Verdict::Unhealthy("nothing in the chain can answer".to_owned()),
+        })
+    })
+    .critical()
+}
+
+fn is_open(provider: &ProviderStatus) -> bool {
+    provider.breaker.state == BreakerState::Open
+}
+
+fn providers(chain: &Chain) -> Verdict {
+    let statuses = chain.status();
+    let open: Vec<_> =
+        statuses.iter().filter(|provider| is_open(provider)).map(|provider| provider.id.as_str()).collect();
+    match open.len() {
+        0 => Verdict::Healthy,
+        all if all == statuses.len() => Verdict::Unhealthy(format!("all providers are failing: {}", open.join(", "))),
+        _ => Verdict::Degraded(format!("failing: {}", open.join(", "))),
+    }
+}
+
+fn embedded_model(model: &dyn ChatModel) -> Verdict {
+    match model.status() {
+        Status::Ready => Verdict::Healthy,
+        Status::Loading { percent } => Verdict::Degraded(format!("loading ({percent} %)")),
+        Status::Absent { mend } => Verdict::Degraded(format!("not installed: {mend}")),
+        Status::Failed { why, mend } => Verdict::Unhealthy(format!("{why}: {mend}")),
+    }
+}
+
+/// A fresh bucket of two lets two through and refuses the third.
+async fn rate_limiter(limiter: RateLimiter, name: String) -> Verdict {
+    let key = BucketKey { subject: Subject::anonymous(&name), category: Category::Health };
+    let mut admitted = Vec::new();
+    for _ in 0..3 {
+        let rules = Quota::Limited(2).per_minute();
+        let ask = Admit { key: key.clone(), rules, estimate: Estimate::default(), hold_for: SECOND };
+        match limiter.admit(ask).await {
+            Ok(decision) => admitted.push(matches!(decision, Decision::Admitted { .. })),
+            Err(error) => return Verdict::Unhealthy(error.to_string()),
+        }
+    }
+    match admitted.as_slice() {
+        [true, true, false] => Verdict::Healthy,
+        other => Verdict::Unhealthy(format!("a bucket of two decided {other:?}")),
+    }
+}

@@ -1,0 +1,160 @@
+//! What the server says of itself: put together from its parts, served by health and status.
+
+use std::collections::BTreeMap;
+
+use muster_actors::health::ModuleHealth;
+use muster_actors::provider::{BreakerState, ProviderStatus};
+use muster_actors::supervise::{ActorStatus, Escalation};
+use muster_actors::{Error, Kind};
+use muster_models::{ModelInfo, ModelStats, Status};
+use muster_providers::EMBEDDED_PROVIDER;
+use muster_store::StoreStats;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+
+/// The health report.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HealthReport {
+    /// `operational`, `degraded` (no critical module is unhealthy, the score is under 90) or `outage`.
+    pub status: &'static str,
+    /// 0 to 100: the weighted share of healthy modules; a degraded one counts half.
+    pub score: u32,
+    pub uptime_seconds: u64,
+    pub version: &'static str,
+    /// How many modules are probed.
+    pub modules: usize,
+    pub agents_available: usize,
+    pub engines_active: usize,
+    /// Time of the slowest latest probe, in milliseconds.
+    pub latency_ms: u64,
+    pub providers: BTreeMap<String, ProviderHealth>,
+    /// `healthy`, `degraded`, `unhealthy`, or `starting` before the first probe.
+    pub module_statuses: BTreeMap<&'static str, &'static str>,
+    /// What is wrong with the modules that are not healthy.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub problems: BTreeMap<&'static str, String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProviderHealth {
+    /// The breaker: `closed`, `open`, `half_open`; of the embedded model its own state where it is not ready.
+    pub status: String,
+    pub model: String,
+}
+
+/// Whether requests can be answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Ready {
+    pub ready: bool,
+    /// The embedded model, which may still be loading.
+    #[schema(value_type = Object)]
+    pub model: Status,
+}
+
+/// Everything the server knows of itself.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StatusReport {
+    pub version: &'static str,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    #[schema(value_type = Object)]
+    pub modules: BTreeMap<&'static str, ModuleHealth>,
+    /// In the order of the chain: breaker state, share of failures, latency.
+    #[schema(value_type = Vec<Object>)]
+    pub providers: Vec<ProviderStatus>,
+    /// Every supervised actor with its mailbox, restarts and last failure.
+    #[schema(value_type = Vec<Object>)]
+    pub supervisors: Vec<ActorStatus>,
+    /// The latest failure that a group could not bear.
+    #[schema(value_type = Option<Object>)]
+    pub last_escalation: Option<Escalation>,
+    #[schema(value_type = Object)]
+    pub store: StoreStats,
+    pub embedded_model: EmbeddedModel,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EmbeddedModel {
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    pub status: Status,
+    #[schema(value_type = Object)]
+    pub info: ModelInfo,
+    #[schema(value_type = Object)]
+    pub stats: ModelStats,
+}
+
+/// The health of every module that exists, by the last results of its probe.
+pub fn health(app: &App) -> HealthReport {
+    let report = app.health.report();
+    let providers = app.chain.status();
+    HealthReport {
+        status: report.status.name(),
+        score: report.score,
+        uptime_seconds: app.clock.now().since(app.started_at).as_secs(),
+        version: env!("CARGO_PKG_VERSION"),
+        modules: report.modules.len(),
+        agents_available: 0,
+        engines_active: 0,
+        latency_ms: report.modules.values().map(|module| module.took_ms).max().unwrap_or(0),
+        providers: providers.into_iter().map(|provider| provider_health(app, provider)).collect(),
+        module_statuses: report.modules.iter().map(|(&name, module)| (name, module.status.name())).collect(),
+        problems: report.modules.iter().filter_map(|(&name, module)| Some((name, module.why.clone()?))).collect(),
+    }
+}
+
+fn provider_health(app: &App, provider: ProviderStatus) -> (String, ProviderHealth) {
+    let mut status = state_name(provider.breaker.state).to_owned();
+    let mut model = provider.models.first().cloned().unwrap_or_default();
+    if provider.id == EMBEDDED_PROVIDER {
+        model = app.model.info().id;
+        status = match app.model.status() {
+            Status::Ready => status,
+            Status::Absent { .. } => "absent".to_owned(),
+            Status::Loading { .. } => "loading".to_owned(),
+            Status::Failed { .. } => "failed".to_owned(),
+        };
+    }
+    (provider.id, ProviderHealth { status, model })
+}
+
+/// Whether requests can be answered: some provider is configured, or the embedded model is loaded.
+pub fn ready(app: &App) -> Result<Ready, Error> {
+    let model = app.model.status();
+    if app.draining() {
+        return Err(Error::new(Kind::Unavailable, "the server is shutting down"));
+    }
+    let why = match &model {
+        Status::Ready => return Ok(Ready { ready: true, model }),
+        _ if app.remote_providers > 0 => return Ok(Ready { ready: true, model }),
+        Status::Loading { percent } => format!("the embedded model is loading ({percent} %)"),
+        Status::Absent { mend } => format!("no provider is configured and the embedded model is not installed: {mend}"),
+        Status::Failed { why, mend } => format!("the embedded model failed: {why}: {mend}"),
+    };
+    Err(Error::new(Kind::Unavailable, why))
+}
+
+/// Everything the server knows of itself.
+pub fn status(app: &App) -> StatusReport {
+    StatusReport {
+        version: env!("CARGO_PKG_VERSION"),
+        started_at: app.started_at.rfc3339(),
+        modules: app.health.report().modules,
+        providers: app.chain.status(),
+        supervisors: app.tree.snapshot(),
+        last_escalation: app.tree.escalations().borrow().clone(),
+        store: app.store.stats(),
+        embedded_model: EmbeddedModel { status: app.model.status(), info: app.model.info(), stats: app.model.stats() },
+    }
+}
+
+/// A breaker's state as it is shown.
+fn state_name(state: BreakerState) -> &'static str {
+    match state {
+        BreakerState::Closed => "closed",
+        BreakerState::Open => "open",
+        BreakerState::HalfOpen => "half_open",
+    }
+}

@@ -1,0 +1,83 @@
+//! What every response gets, whatever its route: its dialect's error body, its identifiers, its limits' headers, a span.
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{HttpMessage, web};
+use muster_actors::Millis;
+use muster_actors::ids::{IdKind, new_id};
+use tracing::Instrument;
+
+use crate::app::App;
+use crate::error::{Credential, Dialect, HttpError, render};
+use crate::guard::Caller;
+use crate::limit_headers;
+
+/// A request's identifier: the caller's, where it sent a fit one, else ours.
+#[derive(Debug, Clone)]
+pub struct RequestId(pub String);
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The outermost layer.
+pub async fn respond<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let begun = std::time::Instant::now();
+    let id = request_id(&request);
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let app = request.app_data::<web::Data<App>>().cloned();
+    let (method, path) = (request.method().clone(), request.path().to_owned());
+    let span = tracing::info_span!("request", id = %id, method = %method, path = %path);
+    let response = next.call(request).instrument(span.clone()).await?;
+
+    let now = app.as_ref().map_or(Millis(0), |app| app.clock.now());
+    let mut response = rendered(response, Dialect::of(&path), now);
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+        .headers_mut()
+        .insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+    limit_headers::add(&mut response, Dialect::of(&path));
+    let status = response.status();
+    let route = response.request().match_pattern().unwrap_or_else(|| "unmatched".to_owned());
+    let elapsed = begun.elapsed();
+    if let Some(app) = &app {
+        app.metrics.request(method.as_str(), &route, status.as_u16(), elapsed);
+    }
+    let key = response.request().extensions().get::<Caller>().map(|caller| caller.key.id.clone());
+    span.in_scope(|| {
+        tracing::info!(status = status.as_u16(), ms = elapsed.as_millis(), key, "answered");
+    });
+    Ok(response)
+}
+
+/// Says a refusal in its dialect; everything else goes through.
+fn rendered<B: MessageBody + 'static>(
+    response: ServiceResponse<B>,
+    dialect: Dialect,
+    now: Millis,
+) -> ServiceResponse<BoxBody> {
+    let refusal =
+        response.response().error().and_then(|error| error.as_error::<HttpError>()).map(|error| error.0.clone());
+    let Some(refusal) = refusal else { return response.map_into_boxed_body() };
+    let headers = response.request().headers();
+    let sent = headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key");
+    let mut said = render(&refusal, dialect, now, if sent { Credential::Sent } else { Credential::Missing });
+    // What a handler set beside the refusal stays, such as `Allow`.
+    for (name, value) in response.headers() {
+        if !said.headers().contains_key(name) {
+            said.headers_mut().append(name.clone(), value.clone());
+        }
+    }
+    ServiceResponse::new(response.request().clone(), said)
+}
+
+fn request_id(request: &ServiceRequest) -> String {
+    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    let fit = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    given.filter(fit).map_or_else(|| new_id(IdKind::Request), str::to_owned)
+}

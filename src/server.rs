@@ -1,0 +1,122 @@
+//! The HTTP server: bound, run, drained.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use actix_cors::Cors;
+use actix_web::dev::{Server as ActixServer, ServerHandle};
+use actix_web::middleware::from_fn;
+use actix_web::rt::net::TcpStream;
+use actix_web::{App as ActixApp, HttpServer, web};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::app::App;
+use crate::http;
+use crate::respond::respond;
+
+/// A bound server that serves from the moment it is made.
+pub struct Server {
+    app: web::Data<App>,
+    address: SocketAddr,
+    http: ActixServer,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Binds the configured address.
+    ///
+    /// # Errors
+    /// The address cannot be had: which, and why.
+    pub fn bind(app: App) -> io::Result<Self> {
+        let settings = app.config.server.clone();
+        let listener = TcpListener::bind(settings.listen).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}: set server.listen or --listen", settings.listen))
+        })?;
+        let address = listener.local_addr()?;
+        let app = web::Data::new(app);
+        let shared = app.clone();
+        let origins = settings.cors_origins.clone();
+        let mut server = HttpServer::new(move || {
+            ActixApp::new().app_data(shared.clone()).wrap(cors(&origins)).wrap(from_fn(respond)).configure(http::routes)
+        })
+        // Nagle's algorithm would hold a stream's first token back for the client's delayed acknowledgement.
+        .on_connect(|connection, _| {
+            if let Some(stream) = connection.downcast_ref::<TcpStream>() {
+                // It fails only on a connection that is gone already.
+                let _ = stream.set_nodelay(true);
+            }
+        })
+        // A client that is gone cancels its call upstream at once, also while nothing can be written to it.
+        .h1_allow_half_closed(false)
+        .max_connections(settings.max_connections)
+        .client_request_timeout(Duration::from_secs(30))
+        .shutdown_timeout(settings.shutdown_grace_seconds)
+        .disable_signals();
+        if settings.workers > 0 {
+            server = server.workers(settings.workers);
+        }
+        Ok(Self { app, address, http: server.listen(listener)?.run() })
+    }
+
+    /// Where it serves.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The application's state.
+    pub fn shared(&self) -> web::Data<App> {
+        self.app.clone()
+    }
+
+    /// Serves until its handle stops it, without a thought for signals.
+    ///
+    /// # Errors
+    /// The accept loop broke.
+    pub async fn serve(self) -> io::Result<()> {
+        self.http.await
+    }
+
+    /// A way to end it from elsewhere.
+    pub fn handle(&self) -> ServerHandle {
+        self.http.handle()
+    }
+
+    /// Serves until SIGTERM or SIGINT, then drains: no new connections, running requests end within the grace time,
+    /// everything acknowledged is on the disk. A second signal ends at once, and even then nothing acknowledged is lost.
+    ///
+    /// # Errors
+    /// The signals cannot be listened to, or the accept loop broke.
+    pub async fn run(self) -> io::Result<()> {
+        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let (app, handle) = (self.app, self.http.handle());
+        let drain = async {
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+            tracing::info!("draining");
+            app.drain();
+            tokio::select! {
+                () = handle.stop(true) => {}
+                _ = terminate.recv() => handle.stop(false).await,
+                _ = interrupt.recv() => handle.stop(false).await,
+            }
+        };
+        let (served, ()) = tokio::join!(self.http, drain);
+        app.stop().await;
+        tracing::info!("stopped");
+        served
+    }
+}
+
+/// Preflight for the configured origins only; by default none, so only pages of this origin.
+fn cors(origins: &[String]) -> Cors {
+    let mut cors = Cors::default().allow_any_method().allow_any_header().expose_any_header().max_age(600);
+    for origin in origins {
+        cors = cors.allowed_origin(origin);
+    }
+    cors
+}

@@ -1,0 +1,100 @@
+//! Logs for people or machines, and metrics in Prometheus text.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use muster_providers::Usage;
+use prometheus::{Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Log, LogFormat};
+
+/// Starts logging to standard error.
+///
+/// # Errors
+/// A level or directive that cannot be read.
+pub fn start_logs(log: &Log) -> Result<(), String> {
+    // llama.cpp tells a page about each model it loads.
+    let filter =
+        EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| format!("log.level: {error}"))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Only tests start logs twice in a process; the first ones stay.
+    let _ = match log.format {
+        LogFormat::Text => builder.with_target(false).with_ansi(std::io::stderr().is_terminal()).try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}
+
+/// The server's own counters; what actors know is read from them when metrics are asked for.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    registry: Registry,
+    requests: IntCounterVec,
+    durations: HistogramVec,
+    tokens: IntCounterVec,
+    pub(crate) gauges: IntGaugeVec,
+}
+
+impl Metrics {
+    /// # Errors
+    /// A name given twice: a mistake in this file.
+    pub fn new() -> Result<Self, prometheus::Error> {
+        let registry = Registry::new();
+        let requests = IntCounterVec::new(
+            Opts::new("muster_http_requests_total", "Requests by route and status."),
+            &["method", "route", "status"],
+        )?;
+        let buckets = vec![0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+        let durations = HistogramVec::new(
+            HistogramOpts::new("muster_http_request_seconds", "Time to the response's headers.").buckets(buckets),
+            &["route"],
+        )?;
+        let tokens = IntCounterVec::new(
+            Opts::new("muster_tokens_total", "Tokens by provider, model and kind (prompt, completion)."),
+            &["provider", "model", "kind"],
+        )?;
+        let gauges =
+            IntGaugeVec::new(Opts::new("muster_state", "What the parts of the server report."), &["part", "name"])?;
+        registry.register(Box::new(requests.clone()))?;
+        registry.register(Box::new(durations.clone()))?;
+        registry.register(Box::new(tokens.clone()))?;
+        registry.register(Box::new(gauges.clone()))?;
+        Ok(Self { registry, requests, durations, tokens, gauges })
+    }
+
+    pub fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
+        self.requests.with_label_values(&[method, route, status.to_string().as_str()]).inc();
+        self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
+    }
+
+    pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {
+        self.tokens.with_label_values(&[provider, model, "prompt"]).inc_by(usage.prompt_tokens.into());
+        self.tokens.with_label_values(&[provider, model, "completion"]).inc_by(usage.completion_tokens.into());
+    }
+
+    /// Everything in Prometheus' text format.
+    pub fn text(&self) -> String {
+        let mut out = Vec::new();
+        // Writing into memory fails only on a metric that cannot be said: that one is left out.
+        let _ = TextEncoder::new().encode(&self.registry.gather(), &mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    /// Answers so far, and those of them that were our fault: for the health of the HTTP module.
+    pub fn totals(&self) -> (u64, u64) {
+        let families = self.registry.gather();
+        let counted = families.iter().find(|family| family.name() == "muster_http_requests_total");
+        let mut totals = (0, 0);
+        for metric in counted.map(|family| family.get_metric()).unwrap_or_default() {
+            let count = metric.get_counter().get_value() as u64;
+            totals.0 += count;
+            let status = metric.get_label().iter().find(|label| label.name() == "status").map(|label| label.value());
+            // 502 and 503 say that something behind us is down, which their own modules tell.
+            if status == Some("500") {
+                totals.1 += count;
+            }
+        }
+        totals
+    }
+}
