@@ -1,0 +1,180 @@
+//! A client that bounds every wait, and reads event streams as they come.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::Value;
+
+/// No answer of a test takes longer: a hang fails it.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Calls one server with one key, or with none.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    key: Option<String>,
+}
+
+/// A whole answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+/// One server-sent event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub name: Option<String>,
+    pub data: String,
+}
+
+/// An answer in the making.
+pub struct Events {
+    pub status: u16,
+    pub headers: HeaderMap,
+    response: Response,
+    text: String,
+    /// The connection ended as HTTP says it should.
+    pub whole: bool,
+}
+
+impl Client {
+    pub fn new(base: impl Into<String>) -> Self {
+        muster_providers::install_tls();
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        Self { http, base: base.into(), key: None }
+    }
+
+    /// The same client, and its connections, with this key.
+    pub fn with(&self, key: impl Into<String>) -> Self {
+        Self { key: Some(key.into()), ..self.clone() }
+    }
+
+    /// The same key at another address, as after a restart.
+    pub fn at(&self, base: impl Into<String>) -> Self {
+        Self { base: base.into(), ..self.clone() }
+    }
+
+    pub fn without_key(&self) -> Self {
+        Self { key: None, ..self.clone() }
+    }
+
+    /// A request to be changed before it is sent by [`answer`].
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match &self.key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        }
+    }
+
+    pub fn posting(&self, path: &str, body: &Value) -> RequestBuilder {
+        self.request(Method::POST, path).header("content-type", "application/json").body(body.to_string())
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        answer(self.request(Method::GET, path)).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        answer(self.request(Method::DELETE, path)).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        answer(self.posting(path, body)).await
+    }
+
+    /// Posts and reads the answer as events.
+    pub async fn stream(&self, path: &str, body: &Value) -> Events {
+        let response = self.posting(path, body).send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Events { status, headers, response, text: String::new(), whole: false }
+    }
+
+    /// Makes a key and gives its whole text.
+    pub async fn make_key(&self, body: &Value) -> String {
+        let made = self.post("/api/v1/keys", body).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        made.json()["key"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Sends a request and reads its whole answer.
+pub async fn answer(request: RequestBuilder) -> Answer {
+    try_answer(request).await.unwrap()
+}
+
+/// The same for a server that may be gone.
+pub async fn try_answer(request: RequestBuilder) -> reqwest::Result<Answer> {
+    let response = request.send().await?;
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    Ok(Answer { status, headers, text: response.text().await? })
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {:?}", self.text))
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The value of a header that is a whole number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.header(name).map(|value| value.parse().unwrap_or_else(|_| panic!("{name}: {value}")))
+    }
+}
+
+impl Events {
+    /// The next event; `None` at the end, proper or not (see `whole`).
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            while let Some(end) = self.text.find("\n\n") {
+                let block: String = self.text.drain(..end + 2).collect();
+                if let Some(event) = Event::parse(&block) {
+                    return Some(event);
+                }
+            }
+            match self.response.chunk().await {
+                Ok(Some(bytes)) => self.text.push_str(std::str::from_utf8(&bytes).unwrap()),
+                Ok(None) => {
+                    self.whole = true;
+                    return None;
+                }
+                Err(error) => {
+                    assert!(!error.is_timeout(), "the stream hangs after {:?}", self.text);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// All that is left.
+    pub async fn rest(&mut self) -> Vec<Event> {
+        let mut all = Vec::new();
+        while let Some(event) = self.next().await {
+            all.push(event);
+        }
+        all
+    }
+}
+
+impl Event {
+    /// A comment alone is no event.
+    fn parse(block: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let values: Vec<_> = block.lines().filter_map(|line| line.strip_prefix(name)).collect();
+            (!values.is_empty()).then(|| values.join("\n"))
+        };
+        Some(Self { name: field("event: "), data: field("data: ")? })
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error}: {:?}", self.data))
+    }
+}

@@ -1,0 +1,184 @@
+//! Chat in the three dialects that have it: one question, and what its answer says, read alike from each.
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client, Event, Events};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chat {
+    A,
+    B,
+    Agent,
+}
+
+/// What a chat's answer says, whatever its dialect.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    pub text: String,
+    pub model: String,
+    /// Only the agent dialect names it.
+    pub provider: Option<String>,
+    /// Only the agent dialect lists them: provider and outcome.
+    pub attempts: Option<Vec<(String, String)>>,
+    pub tokens: u64,
+    /// Not told by interface A.
+    pub finish: Option<String>,
+}
+
+/// What a streamed chat said, to its end.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Streamed {
+    pub deltas: Vec<String>,
+    /// The whole answer; `None` where the end was never said.
+    pub done: Option<Said>,
+    /// The body of an honest error.
+    pub error: Option<Value>,
+}
+
+impl Chat {
+    pub const ALL: [Self; 3] = [Self::A, Self::B, Self::Agent];
+
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::A => "/api/chat",
+            Self::B => "/v1/chat/completions",
+            Self::Agent => "/api/llm/chat",
+        }
+    }
+
+    /// A question to a model.
+    pub fn ask(self, model: &str, text: &str) -> Value {
+        match self {
+            Self::A => json!({ "model": model, "message": text }),
+            Self::B | Self::Agent => json!({ "model": model, "messages": [{ "role": "user", "content": text }] }),
+        }
+    }
+
+    /// The same, streamed.
+    pub fn ask_streamed(self, model: &str, text: &str) -> Value {
+        let mut body = self.ask(model, text);
+        body["stream"] = true.into();
+        if self == Self::B {
+            body["stream_options"] = json!({ "include_usage": true });
+        }
+        body
+    }
+
+    pub async fn post(self, client: &Client, model: &str) -> Answer {
+        client.post(self.path(), &self.ask(model, "Say something.")).await
+    }
+
+    pub async fn stream(self, client: &Client, model: &str) -> Events {
+        client.stream(self.path(), &self.ask_streamed(model, "Say something.")).await
+    }
+
+    /// Reads a whole answer.
+    pub fn said(self, body: &Value) -> Said {
+        let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{body}")).to_owned();
+        match self {
+            Self::A => Said {
+                text: text(&body["response"]),
+                model: text(&body["model"]),
+                tokens: body["tokens"].as_u64().unwrap(),
+                ..Said::default()
+            },
+            Self::B => Said {
+                text: text(&body["choices"][0]["message"]["content"]),
+                model: text(&body["model"]),
+                tokens: body["usage"]["total_tokens"].as_u64().unwrap(),
+                finish: Some(text(&body["choices"][0]["finish_reason"])),
+                ..Said::default()
+            },
+            Self::Agent => {
+                let attempt = |attempt: &Value| (text(&attempt["provider"]), text(&attempt["outcome"]));
+                Said {
+                    text: text(&body["content"]),
+                    model: text(&body["model"]),
+                    provider: Some(text(&body["provider"])),
+                    attempts: Some(body["attempts"].as_array().unwrap().iter().map(attempt).collect()),
+                    tokens: body["tokens"]["total"].as_u64().unwrap(),
+                    finish: Some(text(&body["finish_reason"])),
+                }
+            }
+        }
+    }
+
+    /// Reads a stream to its end and checks the form of its events.
+    pub async fn streamed(self, events: &mut Events) -> Streamed {
+        let all = events.rest().await;
+        match self {
+            Self::B => Self::streamed_b(&all),
+            Self::A | Self::Agent => self.streamed_by_name(&all),
+        }
+    }
+
+    fn streamed_by_name(self, events: &[Event]) -> Streamed {
+        let mut streamed = Streamed::default();
+        for (at, event) in events.iter().enumerate() {
+            assert!(streamed.done.is_none() && streamed.error.is_none(), "something follows the end: {events:?}");
+            let data = event.json();
+            match (self, event.name.as_deref()) {
+                (Self::Agent, Some("start")) => {
+                    assert_eq!(at, 0);
+                    assert!(["model", "provider", "request_id"].iter().all(|name| data[name].is_string()), "{data}");
+                }
+                (_, Some("delta")) => {
+                    let name = if self == Self::A { "delta" } else { "content" };
+                    streamed.deltas.push(data[name].as_str().unwrap().to_owned());
+                }
+                (_, Some("done")) => streamed.done = Some(self.said(&data)),
+                (_, Some("error")) => streamed.error = Some(data),
+                (_, other) => panic!("an event {other:?}: {data}"),
+            }
+        }
+        streamed
+    }
+
+    fn streamed_b(events: &[Event]) -> Streamed {
+        let (mut streamed, mut said, mut head) = (Streamed::default(), Said::default(), None);
+        for (at, event) in events.iter().enumerate() {
+            assert!(event.name.is_none(), "interface B names no events: {event:?}");
+            assert!(streamed.done.is_none() && streamed.error.is_none(), "something follows the end: {events:?}");
+            if event.data == "[DONE]" {
+                said.text = streamed.deltas.concat();
+                streamed.done = Some(said.clone());
+                continue;
+            }
+            let chunk = event.json();
+            if !chunk["error"].is_null() {
+                streamed.error = Some(chunk);
+                continue;
+            }
+            assert_eq!(chunk["object"], "chat.completion.chunk");
+            let same = (chunk["id"].clone(), chunk["created"].clone(), chunk["model"].clone());
+            assert_eq!(head.get_or_insert_with(|| same.clone()), &same, "id, created and model stay the same");
+            said.model = chunk["model"].as_str().unwrap().to_owned();
+            if let Some(total) = chunk["usage"]["total_tokens"].as_u64() {
+                assert_eq!(chunk["choices"], json!([]));
+                said.tokens = total;
+                continue;
+            }
+            let choice = &chunk["choices"][0];
+            if at == 0 {
+                assert_eq!(choice["delta"], json!({ "role": "assistant", "content": "" }));
+            } else if let Some(finish) = choice["finish_reason"].as_str() {
+                assert_eq!(choice["delta"], json!({}));
+                said.finish = Some(finish.to_owned());
+            } else {
+                streamed.deltas.push(choice["delta"]["content"].as_str().unwrap().to_owned());
+            }
+        }
+        streamed
+    }
+
+    /// The code of an error body.
+    pub fn code(self, body: &Value) -> &str {
+        let code = if self == Self::Agent { &body["error_code"] } else { &body["error"]["code"] };
+        code.as_str().unwrap_or_else(|| panic!("no code in {body}"))
+    }
+
+    /// What this dialect calls a code.
+    pub fn spelled(self, code: &str) -> String {
+        if self == Self::Agent { code.to_uppercase() } else { code.to_owned() }
+    }
+}

@@ -1,0 +1,22 @@
+//! A real server on a free port, in this process or in one of its own, a scripted upstream for it, and a client.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it, and no test needs them all"
+)]
+
+pub mod client;
+pub mod dialect;
+pub mod process;
+pub mod server;
+pub mod upstream;
+
+/// A fixed first key, as an operator would bring one.
+pub const KEY: &str = "mst_testtesttest_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// Well-formed, and of no server.
+pub const STRANGE_KEY: &str = "mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

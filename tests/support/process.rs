@@ -1,0 +1,114 @@
+//! The program itself, as an operator starts it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+
+use super::KEY;
+
+/// `muster serve` before it is started: in a folder, whose `config.toml` it reads, with no embedded model.
+pub struct Launch {
+    command: Command,
+    log: PathBuf,
+}
+
+/// A running `muster serve`; dropped, it is killed.
+pub struct Process {
+    pub child: Child,
+    pub url: String,
+    log: PathBuf,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Launch {
+    /// On a data folder, with the tests' first key.
+    pub fn new(folder: &Path) -> Self {
+        Self::bare(folder).with("MUSTER_BOOTSTRAP_KEY", KEY)
+    }
+
+    /// Without a key of the operator's.
+    pub fn bare(folder: &Path) -> Self {
+        let mut command = program(folder);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.join("store"));
+        command.env("MUSTER__LLM__MODEL", "none").stdout(Stdio::piped());
+        Self { command, log: folder.join("stderr.log") }
+    }
+
+    pub fn with(mut self, variable: &str, value: &str) -> Self {
+        self.command.env(variable, value);
+        self
+    }
+
+    /// Starts it and waits until it serves.
+    pub fn start(mut self) -> Process {
+        let mut child = self.command.stderr(File::create(&self.log).unwrap()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let Some(url) = line.strip_prefix("listening on ") else {
+            panic!("it said {line:?}, and {}", std::fs::read_to_string(&self.log).unwrap())
+        };
+        Process { child, url: url.trim().to_owned(), log: self.log, stdout }
+    }
+
+    /// Starts it where it is expected to give up.
+    pub fn fail(mut self) -> Output {
+        self.command.output().unwrap()
+    }
+}
+
+impl Process {
+    /// Sends a signal by name.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// One more line of its standard output; empty at the end.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Everything else that it said on standard output, up to its end.
+    pub fn rest(&mut self) -> String {
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        rest
+    }
+
+    /// Its log so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
+    /// kill -9, at once.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program in a folder of its own, without this machine's variables for it.
+pub fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
+    command.current_dir(folder);
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MUSTER")) {
+        command.env_remove(name);
+    }
+    command
+}

@@ -1,0 +1,108 @@
+//! The server in this process, on its own thread, with its supervision tree in reach.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use actix_web::dev::ServerHandle;
+use muster::app::App;
+use muster::config;
+use muster::server::Server;
+use muster_actors::keys::Token;
+use muster_actors::supervise::Tree;
+use tempfile::TempDir;
+
+use super::KEY;
+use super::client::Client;
+
+/// A running server; dropped, it stops.
+pub struct Muster {
+    pub address: SocketAddr,
+    pub tree: Tree,
+    pub data: TempDir,
+    handle: ServerHandle,
+    kill_model: Box<dyn Fn() + Send>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Muster {
+    /// Starts with these settings over the tests' own (no embedded model unless they say one).
+    pub fn start(settings: &str) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), settings)
+    }
+
+    /// Starts on a data folder that may hold something.
+    pub fn start_in(data: TempDir, settings: &str) -> Self {
+        let mut config = parse(settings);
+        config.server.listen = "127.0.0.1:0".parse().unwrap();
+        config.server.workers = 2;
+        config.store.path = data.path().join("store");
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            actix_rt::System::new().block_on(async move {
+                let app = App::start(config, Some(Token::parse(KEY).unwrap())).await.unwrap();
+                let server = Server::bind(app).unwrap();
+                let app = server.shared();
+                let killed = app.clone();
+                let kill = Box::new(move || killed.inject_model_panic()) as Box<dyn Fn() + Send>;
+                tell.send((server.address(), server.handle(), app.tree.clone(), kill)).unwrap();
+                server.serve().await.unwrap();
+                app.stop().await;
+            });
+        });
+        let (address, handle, tree, kill_model) = told.recv().expect("the server started");
+        Self { address, tree, data, handle, kill_model, thread: Some(thread) }
+    }
+
+    /// A client with the first key.
+    pub fn client(&self) -> Client {
+        Client::new(format!("http://{}", self.address)).with(KEY)
+    }
+
+    /// Kills the embedded model's thread.
+    pub fn kill_model(&self) {
+        (self.kill_model)();
+    }
+
+    /// Stops it and gives its data folder back.
+    pub fn stop(mut self) -> TempDir {
+        self.end();
+        std::mem::replace(&mut self.data, tempfile::tempdir().unwrap())
+    }
+
+    fn end(&mut self) {
+        // Not in grace: that would wait for the clients' idle connections.
+        drop(self.handle.stop(false));
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+impl Drop for Muster {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn parse(settings: &str) -> config::Config {
+    let mut config = config::parse(settings, "test", std::iter::empty()).unwrap();
+    if !settings.contains("[llm]") {
+        config.llm.model = "none".to_owned();
+    }
+    config
+}
+
+/// Settings for the tests' small model, if it was fetched.
+pub fn small_model() -> Option<String> {
+    let folder =
+        std::env::var("MUSTER_MODELS_DIR").unwrap_or_else(|_| format!("{}/models-cache", env!("CARGO_MANIFEST_DIR")));
+    let found = std::fs::read_dir(Path::new(&folder)).is_ok_and(|mut files| {
+        files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().contains("SmolLM2")))
+    });
+    if !found {
+        eprintln!("skipped: run `make models MODEL=small`");
+    }
+    found.then(|| format!("[llm]\nmodel = \"small\"\ncache = \"{folder}\"\n"))
+}
