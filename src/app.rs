@@ -18,7 +18,7 @@ use muster_providers::{
 };
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, Source};
 use crate::probes;
 use crate::telemetry::Metrics;
 
@@ -78,7 +78,7 @@ impl App {
     ///
     /// # Errors
     /// The first part that cannot start, with how to mend it.
-    pub async fn start(config: Config, bootstrap: Option<Token>) -> Result<Self, StartError> {
+    pub async fn start(config: Config, source: Source, bootstrap: Option<Token>) -> Result<Self, StartError> {
         let clock = Clock::system();
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
@@ -110,6 +110,7 @@ impl App {
         let metrics = Metrics::new().map_err(|error| failed("metrics")(&error))?;
         let parts = probes::Parts {
             config: config.clone(),
+            source,
             clock: clock.clone(),
             tree: tree.clone(),
             store: Arc::clone(&store),

@@ -15,12 +15,13 @@ use muster_models::{ChatModel, Status};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
 
-use crate::config::Config;
+use crate::config::{Config, Source};
 use crate::telemetry::Metrics;
 
 /// What is probed.
 pub struct Parts {
     pub config: Config,
+    pub source: Source,
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreHandle,
@@ -35,7 +36,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// One probe for each module that exists; weights and intervals are the catalogue's.
 pub fn all(parts: Parts) -> Vec<Probe> {
-    let Parts { config, clock, tree, store, keys, limiter, chain, model, metrics } = parts;
+    let Parts { config, source, clock, tree, store, keys, limiter, chain, model, metrics } = parts;
     let (data, probed) = (config.store.path.clone(), clock.clone());
     vec![
         http(metrics),
@@ -48,9 +49,9 @@ pub fn all(parts: Parts) -> Vec<Probe> {
             rate_limiter(limiter.clone(), format!("health-probe-{}", probed.now().0))
         })
         .critical(),
-        gateway(chain.clone(), Arc::clone(&model)),
+        gateway(chain.clone(), model),
         Probe::new("providers", 3, 30 * SECOND, move || std::future::ready(providers(&chain))),
-        Probe::new("embedded-model", 5, 5 * SECOND, move || std::future::ready(embedded_model(&*model))),
+        settings(source),
     ]
 }
 
@@ -214,17 +215,22 @@ fn api_keys(keys: Keys) -> Probe {
 
 /// Whether something of the chain can answer.
 fn gateway(chain: Chain, model: Arc<dyn ChatModel>) -> Probe {
-    Probe::new("llm-gateway", 5, 10 * SECOND, move || {
-        let remote =
-            chain.status().into_iter().filter(|provider| provider.id != EMBEDDED_PROVIDER && provider.order.is_some());
-        let open: Vec<bool> = remote.map(|provider| is_open(&provider)).collect();
-        std::future::ready(match (open.iter().any(|open| !open), model.status() == Status::Ready, open.is_empty()) {
-            (true, _, _) | (false, true, true) => Verdict::Healthy,
-            (false, true, false) => {
-                Verdict::Degraded("every provider is failing: only the embedded model answers".to_owned())
+    Probe::new("llm-gateway", 5, 5 * SECOND, move || {
+        let remote = |provider: &ProviderStatus| provider.id != EMBEDDED_PROVIDER && provider.order.is_some();
+        let open: Vec<bool> = chain.status().iter().filter(|provider| remote(provider)).map(is_open).collect();
+        let verdict = match model.status() {
+            _ if open.contains(&false) => Verdict::Healthy,
+            Status::Ready if open.is_empty() => Verdict::Healthy,
+            Status::Ready => Verdict::Degraded("every provider is failing: only the embedded model answers".to_owned()),
+            Status::Loading { percent } => Verdict::Degraded(format!("the embedded model is loading ({percent} %)")),
+            Status::Absent { mend } => {
+                Verdict::Unhealthy(format!("nothing can answer; embedded model not installed: {mend}"))
             }
-            (false, false, _) => Verdict::Unhealthy("nothing in the chain can answer".to_owned()),
-        })
+            Status::Failed { why, mend } => {
+                Verdict::Unhealthy(format!("nothing can answer; embedded model: {why}: {mend}"))
+            }
+        };
+        std::future::ready(verdict)
     })
     .critical()
 }
@@ -244,13 +250,16 @@ fn providers(chain: &Chain) -> Verdict {
     }
 }
 
-fn embedded_model(model: &dyn ChatModel) -> Verdict {
-    match model.status() {
-        Status::Ready => Verdict::Healthy,
-        Status::Loading { percent } => Verdict::Degraded(format!("loading ({percent} %)")),
-        Status::Absent { mend } => Verdict::Degraded(format!("not installed: {mend}")),
-        Status::Failed { why, mend } => Verdict::Unhealthy(format!("{why}: {mend}")),
-    }
+/// Whether the settings file still says what the server runs with.
+fn settings(source: Source) -> Probe {
+    Probe::new("config", 3, 60 * SECOND, move || {
+        std::future::ready(match source.changed() {
+            Ok(None) => Verdict::Healthy,
+            Ok(Some(what)) => Verdict::Degraded(what),
+            Err(error) => Verdict::Degraded(format!("the settings file would stop the next start: {error}")),
+        })
+    })
+    .critical()
 }
 
 /// A fresh bucket of two lets two through and refuses the third.

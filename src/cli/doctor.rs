@@ -47,7 +47,7 @@ pub(super) fn run(args: &DoctorArgs) -> ExitCode {
             error.to_string(),
             "correct that setting; config.toml lists every one with its default",
         )],
-        Ok(config) => {
+        Ok((config, _)) => {
             let mut findings = vec![good("settings", "all known, all within bounds")];
             findings.push(address(&config));
             findings.extend(store(&config));

@@ -132,7 +132,7 @@ pub(super) fn run(args: KeysArgs) -> ExitCode {
 
 /// Works on the data folder itself, with the same actor that the server runs.
 async fn local(settings: &Settings, command: KeysCommand) -> Result<Value, String> {
-    let config = settings.load().map_err(|error| error.to_string())?;
+    let (config, _) = settings.load().map_err(|error| error.to_string())?;
     let hint = "is the server running? Then say --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
     let store = app::open_store(&config).map_err(|error| format!("{error}; {hint}"))?;
     let clock = Clock::system();

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, Source};
 
 /// One server for a disaster network, an AI platform and an agent platform.
 #[derive(Debug, Parser)]
@@ -66,14 +66,14 @@ struct ServeArgs {
 }
 
 impl Settings {
-    fn load(&self) -> Result<Config, config::ConfigError> {
+    fn load(&self) -> Result<(Config, Source), config::ConfigError> {
         let default = PathBuf::from("config.toml");
         let path = self.config.clone().or_else(|| default.exists().then_some(default));
-        let mut config = config::load(path.as_deref())?;
+        let (mut config, source) = config::load(path.as_deref())?;
         if let Some(data) = &self.data {
             config.store.path.clone_from(data);
         }
-        Ok(config)
+        Ok((config, source))
     }
 }
 

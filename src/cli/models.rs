@@ -39,7 +39,7 @@ enum ModelsCommand {
 
 pub(super) fn run(args: ModelsArgs) -> ExitCode {
     let config = match args.settings.load() {
-        Ok(config) => config,
+        Ok((config, _)) => config,
         Err(error) => return fail(&error),
     };
     let done = match args.command {

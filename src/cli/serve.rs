@@ -7,13 +7,13 @@ use muster_models::Status;
 
 use super::{ServeArgs, fail};
 use crate::app::App;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Source};
 use crate::server::Server;
 use crate::telemetry;
 
 pub(super) fn run(args: &ServeArgs) -> ExitCode {
-    let mut config = match args.settings.load() {
-        Ok(config) => config,
+    let (mut config, source) = match args.settings.load() {
+        Ok(loaded) => loaded,
         Err(error) => return fail(&error),
     };
     if let Some(listen) = args.listen {
@@ -26,14 +26,14 @@ pub(super) fn run(args: &ServeArgs) -> ExitCode {
         Ok(bootstrap) => bootstrap,
         Err(error) => return fail(&format!("MUSTER_BOOTSTRAP_KEY: {error}")),
     };
-    match actix_rt::System::new().block_on(serve(config, bootstrap)) {
+    match actix_rt::System::new().block_on(serve(config, source, bootstrap)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error),
     }
 }
 
-async fn serve(config: Config, bootstrap: Option<Token>) -> Result<(), String> {
-    let app = App::start(config, bootstrap).await.map_err(|error| error.to_string())?;
+async fn serve(config: Config, source: Source, bootstrap: Option<Token>) -> Result<(), String> {
+    let app = App::start(config, source, bootstrap).await.map_err(|error| error.to_string())?;
     let first_key = app.first_key.clone();
     let model = app.model.status();
     let server = Server::bind(app).map_err(|error| error.to_string())?;

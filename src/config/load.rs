@@ -1,8 +1,9 @@
 //! Reading settings: the file, then the environment over it. What is unknown or bad stops the start with its name, its
 //! line where it has one, and what is accepted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use muster_providers::Catalogue;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -23,26 +24,54 @@ pub enum ConfigError {
     Bad { setting: String, why: String },
 }
 
-/// Settings of a file (none: every default), under the environment's.
+/// Where settings were read, to see later whether they still stand there.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Source {
+    /// `None`: every default.
+    path: Option<PathBuf>,
+    text: String,
+}
+
+impl Source {
+    /// What has changed since the start, if anything.
+    ///
+    /// # Errors
+    /// The file would now be refused.
+    pub fn changed(&self) -> Result<Option<String>, ConfigError> {
+        let Some(path) = &self.path else { return Ok(None) };
+        let text = read(path)?;
+        if text == self.text {
+            return Ok(None);
+        }
+        let name = path.display().to_string();
+        parse(&text, &name, std::env::vars())?;
+        Ok(Some(format!("{name} was changed since the start: restart to use it")))
+    }
+}
+
+fn read(path: &Path) -> Result<String, ConfigError> {
+    std::fs::read_to_string(path)
+        .map_err(|error| ConfigError::Unreadable { path: path.display().to_string(), why: error.to_string() })
+}
+
+/// Settings of a file (none: every default), under the environment's, and where they came from.
 ///
 /// # Errors
 /// The first setting that is unknown or bad, with its place.
-pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
-    let (text, name) = match path {
-        None => (String::new(), String::new()),
-        Some(path) => {
-            let name = path.display().to_string();
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| ConfigError::Unreadable { path: name.clone(), why: error.to_string() })?;
-            (text, name)
-        }
-    };
+pub fn load(path: Option<&Path>) -> Result<(Config, Source), ConfigError> {
+    let text = path.map_or_else(|| Ok(String::new()), read)?;
+    let name = path.map(|path| path.display().to_string()).unwrap_or_default();
     let mut config = parse(&text, &name, std::env::vars())?;
+    let catalogue = Catalogue::embedded().ok();
     for provider in &mut config.provider {
+        let known = catalogue.as_ref().and_then(|catalogue| catalogue.provider(&provider.id));
+        if let (None, Some(known)) = (&provider.api_key_env, known) {
+            provider.api_key_env.clone_from(&known.key_env);
+        }
         let key = provider.api_key_env.as_ref().and_then(|variable| std::env::var(variable).ok());
         provider.api_key = key.filter(|key| !key.is_empty()).map(Secret);
     }
-    Ok(config)
+    Ok((config, Source { path: path.map(Path::to_path_buf), text }))
 }
 
 /// The whole key that an empty store is to begin with, from `MUSTER_BOOTSTRAP_KEY`.
@@ -122,7 +151,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return bad("chain.max_attempts", "takes 1 or more");
     }
     for provider in &config.provider {
-        if provider.kind == "openai" && provider.base_url.as_deref().is_none_or(|url| !url.starts_with("http")) {
+        if provider.kind == "openai" && provider.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
             return bad(&format!("provider {}: base_url", provider.id), "takes an http or https URL, up to /v1");
         }
     }

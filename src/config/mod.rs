@@ -4,7 +4,7 @@
 
 mod load;
 
-pub use load::{ConfigError, api_key, bootstrap_key, load, parse};
+pub use load::{ConfigError, Source, api_key, bootstrap_key, load, parse};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use actix_web::dev::ServerHandle;
 use muster::app::App;
-use muster::config;
+use muster::config::{self, Source};
 use muster::server::Server;
 use muster_actors::keys::Token;
 use muster_actors::supervise::Tree;
@@ -41,7 +41,7 @@ impl Muster {
         let (tell, told) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                let app = App::start(config, Some(Token::parse(KEY).unwrap())).await.unwrap();
+                let app = App::start(config, Source::default(), Some(Token::parse(KEY).unwrap())).await.unwrap();
                 let server = Server::bind(app).unwrap();
                 let app = server.shared();
                 let killed = app.clone();
