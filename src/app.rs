@@ -8,26 +8,24 @@ use actix_rt::Arbiter;
 use muster_actors::health::Health;
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
 use muster_actors::limits::{Options as LimiterOptions, RateLimiter};
-use muster_actors::provider::{Chain, ChainOptions, Provider, TokenCounter};
+use muster_actors::provider::Chain;
 use muster_actors::supervise::Tree;
+use muster_actors::upkeep::{self, Job};
 use muster_actors::{Clock, Millis};
 use muster_models::{ChatModel, LocalModel, Options as ModelOptions, Selection};
-use muster_providers::{
-    Adapter, Catalogue, ChatRequest, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter, OpenAiAdapter, OpenAiConfig,
-    Price, ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
-};
+use muster_providers::{EMBEDDED_PROVIDER, Price, Registry};
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 
-use crate::config::{self, Config, Source};
-use crate::probes;
+use crate::config::{Config, Source};
 use crate::telemetry::Metrics;
+use crate::{probes, provider_setup};
 
 /// What keeps the server from starting, and how to mend it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct StartError(pub String);
 
-fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> StartError + '_ {
+pub(crate) fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> StartError + '_ {
     move |error| StartError(format!("{what}: {error}"))
 }
 
@@ -94,16 +92,16 @@ impl App {
 
         let local = LocalModel::start(model_options(&config));
         let model: Arc<dyn ChatModel> = Arc::clone(&local) as _;
-        let registry = Arc::new(registry(&config, &*model)?);
-        let providers = providers(&config, &registry, &model)?;
+        let registry = Arc::new(provider_setup::registry(&config, &*model)?);
+        let providers = provider_setup::providers(&config, &registry, &model)?;
         let remote_providers = registry.chain().filter(|id| *id != EMBEDDED_PROVIDER).count();
         let chain = Chain::start(
             &tree.group("providers"),
             &handles,
             Arc::clone(&registry),
             providers,
-            Arc::new(Counter(Arc::clone(&model))),
-            chain_options(&config),
+            Arc::new(provider_setup::Counter(Arc::clone(&model))),
+            provider_setup::options(&config),
             &clock,
         );
 
@@ -128,6 +126,7 @@ impl App {
             )
         })?;
         let first_key = first_key(&keys, bootstrap).await?;
+        upkeep::start(&tree.group("upkeep"), first(), vec![snapshots(&config, &sled)]);
         let health = Health::start(&tree.group("health"), first(), probes::all(parts), clock.clone());
         Ok(Self {
             started_at: clock.now(),
@@ -245,105 +244,19 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
     Ok(opened.store)
 }
 
-/// The providers of the settings over the catalogue.
-pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, StartError> {
-    let catalogue = Catalogue::embedded().map_err(|error| failed("the catalogue")(&error))?;
-    let info = model.info();
-    // Without a model nothing is known of its bounds.
-    let catalogue = if info.context > 0 { catalogue.with_embedded_model(&info) } else { catalogue };
-    let catalogue = Arc::new(catalogue);
-    let settings: Vec<_> = config.provider.iter().map(settings).collect();
-    Registry::new(catalogue, &settings, config.chain.order.clone()).map_err(|error| failed("providers")(&error))
+/// Saves the store whole at an interval: what is restored where it is found corrupt.
+fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
+    let (every, sled) = (Duration::from_secs(config.store.snapshot_hours * 3600), Arc::clone(sled));
+    Job::new("snapshot", every, move || {
+        let sled = Arc::clone(&sled);
+        async move {
+            let saved = tokio::task::spawn_blocking(move || sled.save_snapshot(SNAPSHOTS_KEPT)).await;
+            saved.map_err(|error| error.to_string())?.map(drop).map_err(|error| error.to_string())
+        }
+    })
 }
 
-fn settings(provider: &config::Provider) -> ProviderSettings {
-    ProviderSettings {
-        id: provider.id.clone(),
-        kind: provider.kind.clone(),
-        base_url: provider.base_url.clone(),
-        api_key_env: provider.api_key_env.clone(),
-        has_key: provider.api_key.is_some(),
-        models: provider.models.clone(),
-    }
-}
-
-/// Every provider of the settings with the way to speak to it, and the embedded one.
-fn providers(config: &Config, registry: &Registry, model: &Arc<dyn ChatModel>) -> Result<Vec<Provider>, StartError> {
-    let mut providers = Vec::new();
-    for provider in &config.provider {
-        let kind = ProviderKind::parse(&provider.kind).unwrap_or(ProviderKind::OpenAi);
-        let adapter: Arc<dyn Adapter> = match kind {
-            ProviderKind::Embedded => Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
-            // The registry has refused the kinds that are not spoken yet.
-            ProviderKind::OpenAi | ProviderKind::Anthropic | ProviderKind::Gemini => {
-                Arc::new(openai(provider, registry)?)
-            }
-        };
-        providers.push(Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter });
-    }
-    if !providers.iter().any(|provider| provider.kind == ProviderKind::Embedded) {
-        providers.push(Provider {
-            id: EMBEDDED_PROVIDER.to_owned(),
-            kind: ProviderKind::Embedded,
-            models: vec![EMBEDDED_MODEL.to_owned()],
-            adapter: Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
-        });
-    }
-    Ok(providers)
-}
-
-fn openai(provider: &config::Provider, registry: &Registry) -> Result<OpenAiAdapter, StartError> {
-    let settings = settings(provider).with_defaults(registry.catalogue());
-    let mut adapter = OpenAiConfig::new(&provider.id, settings.base_url.unwrap_or_default());
-    if let Some(key) = &provider.api_key {
-        adapter = adapter.with_key(Secret::new(key.0.clone()));
-    }
-    OpenAiAdapter::new(adapter).map_err(|error| failed(&format!("provider {}", provider.id))(&error))
-}
-
-/// Counts by the embedded model's tokenizer, the only one at hand; before it is loaded, and for texts that would hold a
-/// serving thread up, by the field's rule of thumb of four bytes a token. Both are marked `estimated`.
-#[derive(Debug)]
-struct Counter(Arc<dyn ChatModel>);
-
-const MAX_COUNTED_BYTES: usize = 16 << 10;
-
-impl TokenCounter for Counter {
-    fn prompt(&self, model_id: &str, request: &ChatRequest) -> u32 {
-        request.messages.iter().map(|message| self.text(model_id, &message.content).saturating_add(4)).sum()
-    }
-
-    fn text(&self, _: &str, text: &str) -> u32 {
-        let exact = (text.len() <= MAX_COUNTED_BYTES).then(|| self.0.count_text(text)).flatten();
-        exact.unwrap_or_else(|| u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX))
-    }
-}
-
-fn chain_options(config: &Config) -> ChainOptions {
-    let chain = &config.chain;
-    let ms = Duration::from_millis;
-    let mut options = ChainOptions {
-        timeouts: Timeouts {
-            connect: ms(chain.connect_timeout_ms),
-            headers: ms(chain.headers_timeout_ms),
-            first_delta: ms(chain.first_delta_timeout_ms),
-            between_deltas: ms(chain.between_deltas_timeout_ms),
-        },
-        deadline: ms(chain.deadline_ms),
-        stream_total: ms(chain.stream_limit_ms),
-        max_attempts: chain.max_attempts,
-        retries: chain.retries,
-        ..ChainOptions::default()
-    };
-    options.breaker.failure_share = chain.breaker_failure_share;
-    options.breaker.min_calls = chain.breaker_min_calls;
-    options.breaker.window = ms(chain.breaker_window_ms);
-    options.breaker.first_cooldown = ms(chain.breaker_cooldown_ms);
-    // A probe is not given up while its own request may still run.
-    options.breaker.probe_lease = ms(chain.deadline_ms) + Duration::from_secs(15);
-    options.breaker.hard_cooldown = ms(chain.breaker_hard_cooldown_ms);
-    options
-}
+const SNAPSHOTS_KEPT: usize = 2;
 
 /// Makes the first key where there is none, and gives its text to be shown once.
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {

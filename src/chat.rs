@@ -15,7 +15,10 @@ use crate::respond::RequestId;
 
 /// Bounds of a conversation, whoever sends it.
 const MAX_MESSAGES: usize = 2048;
-const MAX_COUNTED_BYTES: usize = 16 << 10;
+/// Longer prompts are not tokenized on a serving thread.
+const MAX_COUNTED_BYTES: usize = 4 << 10;
+/// A turn's own marks, about.
+const TURN_TOKENS: u64 = 4;
 
 /// Asks the chain and settles.
 pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
@@ -59,19 +62,16 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
 
 /// The tokens to reserve: the prompt's and the most that may be answered.
 ///
-/// Counted by the embedded model's tokenizer where it is loaded, else from the text's length; what is charged in the
-/// end is what the provider counted.
+/// A short prompt is counted by the embedded model's tokenizer where it is loaded; a long one would hold a serving
+/// thread up, and is taken as a token for three bytes, rather too many than too few. What is charged in the end is what
+/// the provider counted.
 pub fn estimate(app: &App, request: &ChatRequest, max_tokens: u32) -> Estimate {
+    let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
     let counted = |message: &Message| {
-        // Long texts take the tokenizer too long for a thread that serves requests.
-        let exact =
-            (message.content.len() <= MAX_COUNTED_BYTES).then(|| app.model.count_text(&message.content)).flatten();
-        // A quarter of the bytes is the field's rule of thumb for English; four more for the turn's own marks.
-        let rough = || u32::try_from(message.content.len().div_ceil(4)).unwrap_or(u32::MAX);
-        exact.unwrap_or_else(rough).saturating_add(4)
+        let exact = (bytes <= MAX_COUNTED_BYTES).then(|| app.model.count_text(&message.content)).flatten();
+        exact.map_or(message.content.len().div_ceil(3) as u64, u64::from) + TURN_TOKENS
     };
-    let prompt = request.messages.iter().map(|message| u64::from(counted(message))).sum();
-    Estimate { prompt, completion: max_tokens.into() }
+    Estimate { prompt: request.messages.iter().map(counted).sum(), completion: max_tokens.into() }
 }
 
 /// Reads `messages`, as interface B and the agent platform send them.

@@ -14,6 +14,7 @@ mod limit_headers;
 mod models_list;
 pub mod openapi;
 mod probes;
+mod provider_setup;
 mod report;
 mod respond;
 pub mod server;

@@ -10,6 +10,7 @@ pub mod keys;
 pub mod limits;
 pub mod provider;
 pub mod supervise;
+pub mod upkeep;
 #[cfg(test)]
 pub(crate) mod world;
 

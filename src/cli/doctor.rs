@@ -9,8 +9,8 @@ use muster_store::Store as _;
 use serde::Serialize;
 
 use super::Settings;
-use crate::app;
 use crate::config::Config;
+use crate::{app, provider_setup};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DoctorArgs {
@@ -120,7 +120,7 @@ fn embedded(model: &LocalModel) -> Finding {
 }
 
 fn providers(config: &Config, model: &LocalModel) -> Vec<Finding> {
-    if let Err(error) = app::registry(config, model) {
+    if let Err(error) = provider_setup::registry(config, model) {
         return vec![bad("providers", error.to_string(), "correct the [[provider]] tables or [chain] order")];
     }
     if config.provider.is_empty() {

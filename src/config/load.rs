@@ -138,6 +138,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     if config.server.max_connections == 0 {
         return bad("server.max_connections", "takes 1 or more");
     }
+    if !(1..=8760).contains(&config.store.snapshot_hours) {
+        return bad("store.snapshot_hours", "takes 1 to 8760");
+    }
     if !(1..=64).contains(&config.llm.slots) {
         return bad("llm.slots", "takes 1 to 64");
     }

@@ -61,11 +61,13 @@ impl Default for Server {
 pub struct Store {
     pub path: PathBuf,
     pub cache_mib: u64,
+    /// Hours from one snapshot to the next; the newest is restored where the store is found corrupt.
+    pub snapshot_hours: u64,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Self { path: PathBuf::from("data"), cache_mib: 64 }
+        Self { path: PathBuf::from("data"), cache_mib: 64, snapshot_hours: 6 }
     }
 }
 

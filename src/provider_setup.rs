@@ -1,0 +1,119 @@
+//! The provider chain as the settings describe it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_actors::provider::{ChainOptions, Provider, TokenCounter};
+use muster_models::ChatModel;
+use muster_providers::{
+    Adapter, Catalogue, ChatRequest, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter, OpenAiAdapter, OpenAiConfig,
+    ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
+};
+
+use crate::app::{StartError, failed};
+use crate::config::{self, Config};
+
+/// The providers of the settings over the catalogue.
+pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, StartError> {
+    let catalogue = Catalogue::embedded().map_err(|error| failed("the catalogue")(&error))?;
+    let info = model.info();
+    // Without a model nothing is known of its bounds.
+    let catalogue = if info.context > 0 { catalogue.with_embedded_model(&info) } else { catalogue };
+    let catalogue = Arc::new(catalogue);
+    let settings: Vec<_> = config.provider.iter().map(settings).collect();
+    Registry::new(catalogue, &settings, config.chain.order.clone()).map_err(|error| failed("providers")(&error))
+}
+
+fn settings(provider: &config::Provider) -> ProviderSettings {
+    ProviderSettings {
+        id: provider.id.clone(),
+        kind: provider.kind.clone(),
+        base_url: provider.base_url.clone(),
+        api_key_env: provider.api_key_env.clone(),
+        has_key: provider.api_key.is_some(),
+        models: provider.models.clone(),
+    }
+}
+
+/// Every provider of the settings with the way to speak to it, and the embedded one.
+pub fn providers(
+    config: &Config,
+    registry: &Registry,
+    model: &Arc<dyn ChatModel>,
+) -> Result<Vec<Provider>, StartError> {
+    let mut providers = Vec::new();
+    for provider in &config.provider {
+        let kind = ProviderKind::parse(&provider.kind).unwrap_or(ProviderKind::OpenAi);
+        let adapter: Arc<dyn Adapter> = match kind {
+            ProviderKind::Embedded => Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
+            // The registry has refused the kinds that are not spoken yet.
+            ProviderKind::OpenAi | ProviderKind::Anthropic | ProviderKind::Gemini => {
+                Arc::new(openai(provider, registry)?)
+            }
+        };
+        providers.push(Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter });
+    }
+    if !providers.iter().any(|provider| provider.kind == ProviderKind::Embedded) {
+        providers.push(Provider {
+            id: EMBEDDED_PROVIDER.to_owned(),
+            kind: ProviderKind::Embedded,
+            models: vec![EMBEDDED_MODEL.to_owned()],
+            adapter: Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
+        });
+    }
+    Ok(providers)
+}
+
+fn openai(provider: &config::Provider, registry: &Registry) -> Result<OpenAiAdapter, StartError> {
+    let settings = settings(provider).with_defaults(registry.catalogue());
+    let mut adapter = OpenAiConfig::new(&provider.id, settings.base_url.unwrap_or_default());
+    if let Some(key) = &provider.api_key {
+        adapter = adapter.with_key(Secret::new(key.0.clone()));
+    }
+    OpenAiAdapter::new(adapter).map_err(|error| failed(&format!("provider {}", provider.id))(&error))
+}
+
+/// Counts by the embedded model's tokenizer, the only one at hand; before it is loaded, and for texts that would hold a
+/// serving thread up, by the field's rule of thumb of four bytes a token. Both are marked `estimated`.
+#[derive(Debug)]
+pub struct Counter(pub Arc<dyn ChatModel>);
+
+const MAX_COUNTED_BYTES: usize = 4 << 10;
+
+impl TokenCounter for Counter {
+    fn prompt(&self, model_id: &str, request: &ChatRequest) -> u32 {
+        request.messages.iter().map(|message| self.text(model_id, &message.content).saturating_add(4)).sum()
+    }
+
+    fn text(&self, _: &str, text: &str) -> u32 {
+        let exact = (text.len() <= MAX_COUNTED_BYTES).then(|| self.0.count_text(text)).flatten();
+        exact.unwrap_or_else(|| u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX))
+    }
+}
+
+/// The bounds of the chain's work.
+pub fn options(config: &Config) -> ChainOptions {
+    let chain = &config.chain;
+    let ms = Duration::from_millis;
+    let mut options = ChainOptions {
+        timeouts: Timeouts {
+            connect: ms(chain.connect_timeout_ms),
+            headers: ms(chain.headers_timeout_ms),
+            first_delta: ms(chain.first_delta_timeout_ms),
+            between_deltas: ms(chain.between_deltas_timeout_ms),
+        },
+        deadline: ms(chain.deadline_ms),
+        stream_total: ms(chain.stream_limit_ms),
+        max_attempts: chain.max_attempts,
+        retries: chain.retries,
+        ..ChainOptions::default()
+    };
+    options.breaker.failure_share = chain.breaker_failure_share;
+    options.breaker.min_calls = chain.breaker_min_calls;
+    options.breaker.window = ms(chain.breaker_window_ms);
+    options.breaker.first_cooldown = ms(chain.breaker_cooldown_ms);
+    // A probe is not given up while its own request may still run.
+    options.breaker.probe_lease = ms(chain.deadline_ms) + Duration::from_secs(15);
+    options.breaker.hard_cooldown = ms(chain.breaker_hard_cooldown_ms);
+    options
+}
