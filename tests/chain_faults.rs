@@ -72,8 +72,8 @@ impl House {
         self.muster.client()
     }
 
-    fn first(&mut self) -> &mut Upstream {
-        self.first.as_mut().unwrap()
+    fn first(&self) -> &Upstream {
+        self.first.as_ref().unwrap()
     }
 }
 
@@ -185,7 +185,7 @@ async fn the_requests_own_fault_is_returned_at_once() {
     let too_long =
         r#"{"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}"#;
     for (chat, streamed) in ways() {
-        let mut house = House::start(First::Does(Act::Status(400, "", too_long)), Behind::Healthy);
+        let house = House::start(First::Does(Act::Status(400, "", too_long)), Behind::Healthy);
         let body = if streamed { chat.ask_streamed("alpha", "hi") } else { chat.ask("alpha", "hi") };
         let got = house.client().post(chat.path(), &body).await;
         assert_eq!(got.status, 400, "{chat:?}: {}", got.text);
@@ -197,7 +197,7 @@ async fn the_requests_own_fault_is_returned_at_once() {
 #[tokio::test]
 async fn a_client_that_leaves_a_stream_cancels_the_upstream() {
     for chat in Chat::ALL {
-        let mut house = House::start(First::Does(Act::Endless), Behind::Nobody);
+        let house = House::start(First::Does(Act::Endless), Behind::Nobody);
         let mut events = chat.stream(&house.client(), "alpha").await;
         for _ in 0..3 {
             assert!(events.next().await.is_some(), "{chat:?}");
@@ -211,7 +211,7 @@ async fn a_client_that_leaves_a_stream_cancels_the_upstream() {
 #[tokio::test]
 async fn a_client_that_leaves_before_the_answer_cancels_the_upstream() {
     for (chat, streamed) in ways() {
-        let mut house = House::start(First::Does(Act::HangBeforeHeaders), Behind::Nobody);
+        let house = House::start(First::Does(Act::HangBeforeHeaders), Behind::Nobody);
         let body = if streamed { chat.ask_streamed("alpha", "hi") } else { chat.ask("alpha", "hi") };
         let client = house.client();
         let asked = tokio::spawn(async move { client.post(chat.path(), &body).await });
@@ -227,7 +227,7 @@ async fn a_client_that_leaves_before_the_answer_cancels_the_upstream() {
 async fn with_every_circuit_open_the_client_is_told_when_to_come_back() {
     let breaker = "breaker_min_calls = 2\nbreaker_cooldown_ms = 30000\n";
     for (chat, streamed) in ways() {
-        let mut house = House::start_with(First::Does(Act::Status(500, "", ERROR)), Behind::Healthy, breaker);
+        let house = House::start_with(First::Does(Act::Status(500, "", ERROR)), Behind::Healthy, breaker);
         house.second.now(Act::Status(500, "", ERROR));
         let client = house.client();
         let body = if streamed { chat.ask_streamed("alpha", "hi") } else { chat.ask("alpha", "hi") };

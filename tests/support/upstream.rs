@@ -1,7 +1,7 @@
 //! A scripted upstream that speaks OpenAI's API over a real socket, with every way to break.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,6 +23,8 @@ pub enum Act {
     ErrorAfter(usize),
     /// Deltas without an end, until the client leaves.
     Endless,
+    /// So many deltas; the rest, a proper end, when the test lets it go.
+    HeldAfter(usize),
     /// Headers of success and a body that is not JSON.
     Malformed,
 }
@@ -30,54 +32,65 @@ pub enum Act {
 /// A running upstream.
 pub struct Upstream {
     pub address: SocketAddr,
-    requests: watch::Receiver<usize>,
+    script: Arc<Script>,
+}
+
+struct Script {
+    act: Mutex<Act>,
+    requests: watch::Sender<usize>,
     /// How many connections the client has closed in the middle of an answer.
-    left: watch::Receiver<usize>,
-    act: Arc<std::sync::Mutex<Act>>,
+    left: watch::Sender<usize>,
+    /// Held answers may go on.
+    free: watch::Sender<bool>,
 }
 
 impl Upstream {
     pub fn start(act: Act) -> Self {
-        let act = Arc::new(std::sync::Mutex::new(act));
-        let ((count, requests), (tell, left)) = (watch::channel(0), watch::channel(0));
+        let act = Mutex::new(act);
+        let (requests, left, free) = (watch::Sender::new(0), watch::Sender::new(0), watch::Sender::new(false));
+        let script = Arc::new(Script { act, requests, left, free });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
-        let (acts, counted) = (Arc::clone(&act), Arc::new(count));
+        let played = Arc::clone(&script);
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async move {
                 let listener = TcpListener::from_std(listener).unwrap();
-                let tell = Arc::new(tell);
                 while let Ok((stream, _)) = listener.accept().await {
-                    let (acts, counted, tell) = (Arc::clone(&acts), Arc::clone(&counted), Arc::clone(&tell));
                     stream.set_nodelay(true).unwrap();
+                    let script = Arc::clone(&played);
                     tokio::spawn(async move {
-                        let _ = connection(stream, &acts, &counted, &tell).await;
+                        let _ = connection(stream, &script).await;
                     });
                 }
             });
         });
-        Self { address, requests, left, act }
+        Self { address, script }
     }
 
     /// What it does from the next request on.
     pub fn now(&self, act: Act) {
-        *self.act.lock().unwrap() = act;
+        *self.script.act.lock().unwrap() = act;
     }
 
     pub fn requests(&self) -> usize {
-        *self.requests.borrow()
+        *self.script.requests.borrow()
+    }
+
+    /// Lets every held answer go.
+    pub fn let_go(&self) {
+        self.script.free.send_replace(true);
     }
 
     /// Waits until it was asked.
-    pub async fn asked(&mut self) {
-        self.requests.wait_for(|&requests| requests > 0).await.unwrap();
+    pub async fn asked(&self) {
+        self.script.requests.subscribe().wait_for(|&requests| requests > 0).await.unwrap();
     }
 
     /// Waits until a client has closed a connection in the middle of an answer.
-    pub async fn client_left(&mut self) {
-        self.left.wait_for(|&left| left > 0).await.unwrap();
+    pub async fn client_left(&self) {
+        self.script.left.subscribe().wait_for(|&left| left > 0).await.unwrap();
     }
 
     /// A `[[provider]]` table for it, with one model.
@@ -98,21 +111,16 @@ fn provider(address: SocketAddr, id: &str, model: &str) -> String {
     )
 }
 
-async fn connection(
-    mut stream: TcpStream,
-    acts: &std::sync::Mutex<Act>,
-    counted: &watch::Sender<usize>,
-    left: &watch::Sender<usize>,
-) -> std::io::Result<()> {
+async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<()> {
     let mut buffer = Vec::new();
     loop {
         let Some(body) = request(&mut stream, &mut buffer).await? else { return Ok(()) };
-        counted.send_modify(|requests| *requests += 1);
-        let act = acts.lock().unwrap().clone();
+        script.requests.send_modify(|requests| *requests += 1);
+        let act = script.act.lock().unwrap().clone();
         let streamed = body.get("stream") == Some(&serde_json::Value::Bool(true));
-        let done = perform(&mut stream, act, streamed).await;
+        let done = perform(&mut stream, act, streamed, script).await;
         if !matches!(done, Ok(true)) {
-            left.send_modify(|left| *left += 1);
+            script.left.send_modify(|left| *left += 1);
             return Ok(());
         }
     }
@@ -144,6 +152,16 @@ fn delta(text: &str) -> String {
     format!("data: {chunk}\n\n")
 }
 
+/// A proper end of a stream after so many tokens: reason, usage, `[DONE]`.
+fn ending(tokens: usize) -> String {
+    let usage = serde_json::json!({"prompt_tokens": 7, "completion_tokens": tokens, "total_tokens": 7 + tokens});
+    let end = serde_json::json!({"id": "up-1", "object": "chat.completion.chunk", "created": 1, "model": "up-model",
+        "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let tail = serde_json::json!({"id": "up-1", "object": "chat.completion.chunk", "created": 1, "model": "up-model",
+        "choices": [], "usage": usage});
+    format!("data: {end}\n\ndata: {tail}\n\ndata: [DONE]\n\n")
+}
+
 /// Ends once the client closes its side.
 async fn until_gone(stream: &mut TcpStream) -> std::io::Result<bool> {
     let mut rest = [0; 64];
@@ -155,17 +173,12 @@ const EXPLODED: &str = r#"{"error": {"message": "upstream exploded", "type": "se
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
 /// True where the connection may go on.
-async fn perform(stream: &mut TcpStream, act: Act, streamed: bool) -> std::io::Result<bool> {
+async fn perform(stream: &mut TcpStream, act: Act, streamed: bool, script: &Script) -> std::io::Result<bool> {
     match act {
         Act::Answer(words) if streamed => {
             let mut out = String::new();
             out.extend(words.iter().map(|word| delta(word)));
-            let usage = serde_json::json!({"prompt_tokens": 7, "completion_tokens": words.len(), "total_tokens": 7 + words.len()});
-            let end = serde_json::json!({"id": "up-1", "object": "chat.completion.chunk", "created": 1, "model": "up-model",
-                "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
-            let tail = serde_json::json!({"id": "up-1", "object": "chat.completion.chunk", "created": 1, "model": "up-model",
-                "choices": [], "usage": usage});
-            out.push_str(&format!("data: {end}\n\ndata: {tail}\n\ndata: [DONE]\n\n"));
+            out.push_str(&ending(words.len()));
             // In chunks, so that the connection can be used again.
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
             stream.write_all(format!("{head}{:x}\r\n{out}\r\n0\r\n\r\n", out.len()).as_bytes()).await?;
@@ -221,6 +234,17 @@ async fn perform(stream: &mut TcpStream, act: Act, streamed: bool) -> std::io::R
                 stream.write_all(delta("on and on ").as_bytes()).await?;
                 tokio::task::yield_now().await;
             }
+        }
+        Act::HeldAfter(count) => {
+            stream.write_all(EVENTS.as_bytes()).await?;
+            for n in 0..count {
+                stream.write_all(delta(&format!("w{n} ")).as_bytes()).await?;
+            }
+            // The sender lives as long as the script.
+            let _ = script.free.subscribe().wait_for(|&free| free).await;
+            stream.write_all(ending(count).as_bytes()).await?;
+            stream.shutdown().await?;
+            Ok(true)
         }
         Act::Malformed => whole(stream, 200, "", "{\"choices\": [oops").await,
     }

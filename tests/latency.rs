@@ -1,0 +1,103 @@
+//! What may not be slow: the first token of an instant upstream, and the way from start to live.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use support::KEY;
+use support::client::PATIENCE;
+use support::dialect::Chat;
+use support::process::Launch;
+use support::server::Muster;
+use support::upstream::{Act, Upstream};
+
+/// One kept connection, read without any client between.
+struct Raw {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Raw {
+    fn connect(address: impl std::net::ToSocketAddrs) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self { stream, read: Vec::new() }
+    }
+
+    /// Reads on until `what` is there.
+    fn read_to(&mut self, what: &str) {
+        let mut buffer = [0; 8192];
+        while !self.read.windows(what.len()).any(|window| window == what.as_bytes()) {
+            let count = self.stream.read(&mut buffer).unwrap();
+            assert!(count > 0, "{what:?} is not in {}", String::from_utf8_lossy(&self.read));
+            self.read.extend_from_slice(&buffer[..count]);
+        }
+    }
+
+    /// Posts, and gives the time from the first byte written until `what` was read; reads on to the response's end.
+    fn time_to(&mut self, path: &str, body: &str, what: &str) -> Duration {
+        self.read.clear();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {KEY}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n",
+            body.len()
+        );
+        let begun = Instant::now();
+        self.stream.write_all((head + body).as_bytes()).unwrap();
+        self.read_to(what);
+        let took = begun.elapsed();
+        self.read_to("\r\n0\r\n\r\n");
+        took
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+#[test]
+fn the_first_token_takes_under_five_milliseconds() {
+    let upstream = Upstream::start(Act::Answer(&["first-token", " and", " more"]));
+    let muster = Muster::start(&upstream.provider("one", "alpha"));
+    for chat in Chat::ALL {
+        let mut connection = Raw::connect(muster.address);
+        let body = chat.ask_streamed("alpha", "hi").to_string();
+        let mut time = || connection.time_to(chat.path(), &body, "first-token");
+        // The first one opens the connection to the upstream.
+        time();
+        let times: Vec<_> = (0..50).map(|_| time()).collect();
+        let median = median(times);
+        println!("first token, {chat:?}: median of 50 is {median:?}");
+        assert!(median < Duration::from_millis(5), "{chat:?}: {median:?}");
+    }
+    assert_eq!(upstream.requests(), 3 * 51);
+}
+
+#[test]
+fn from_start_to_live_takes_under_a_second() {
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = Instant::now();
+        let process = Launch::new(folder.path()).start();
+        let mut connection = Raw::connect(process.url.trim_start_matches("http://"));
+        connection.stream.write_all(b"GET /api/health/live HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        connection.read_to("\r\n\r\n");
+        times.push(begun.elapsed());
+        assert!(connection.read.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&connection.read));
+    }
+    println!("start to live on an empty store: {times:?}");
+    assert!(median(times.clone()) < Duration::from_secs(1), "{times:?}");
+}
