@@ -1,5 +1,6 @@
 //! A client that bounds every wait, and reads event streams as they come.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
@@ -38,6 +39,8 @@ pub struct Events {
     pub headers: HeaderMap,
     response: Response,
     text: String,
+    /// Read, and to be read again.
+    kept: VecDeque<Event>,
     /// The connection ended as HTTP says it should.
     pub whole: bool,
 }
@@ -92,7 +95,7 @@ impl Client {
     pub async fn stream(&self, path: &str, body: &Value) -> Events {
         let response = self.posting(path, body).send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Events { status, headers, response, text: String::new(), whole: false }
+        Events { status, headers, response, text: String::new(), kept: VecDeque::new(), whole: false }
     }
 
     /// Makes a key and gives its whole text.
@@ -133,6 +136,9 @@ impl Answer {
 impl Events {
     /// The next event; `None` at the end, proper or not (see `whole`).
     pub async fn next(&mut self) -> Option<Event> {
+        if let Some(event) = self.kept.pop_front() {
+            return Some(event);
+        }
         loop {
             while let Some(end) = self.text.find("\n\n") {
                 let block: String = self.text.drain(..end + 2).collect();
@@ -152,6 +158,20 @@ impl Events {
                 }
             }
         }
+    }
+
+    /// Waits for an event that holds `what`; all events are still there to be read.
+    pub async fn wait_for(&mut self, what: &str) {
+        let mut seen = VecDeque::new();
+        loop {
+            let event = self.next().await.unwrap_or_else(|| panic!("{what:?} is not in {seen:?}"));
+            let found = event.data.contains(what);
+            seen.push_back(event);
+            if found {
+                break;
+            }
+        }
+        self.kept = seen;
     }
 
     /// All that is left.

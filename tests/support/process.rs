@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use super::KEY;
 
@@ -30,13 +30,18 @@ impl Launch {
     /// Without a key of the operator's.
     pub fn bare(folder: &Path) -> Self {
         let mut command = program(folder);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.join("store"));
-        command.env("MUSTER__LLM__MODEL", "none").stdout(Stdio::piped());
+        command.args(["serve", "--data"]).arg(folder.join("store")).stdout(Stdio::piped());
+        command.env("MUSTER__LLM__MODEL", "none").env("MUSTER__SERVER__LISTEN", "127.0.0.1:0");
         Self { command, log: folder.join("stderr.log") }
     }
 
     pub fn with(mut self, variable: &str, value: &str) -> Self {
         self.command.env(variable, value);
+        self
+    }
+
+    pub fn with_args(mut self, args: &[&str]) -> Self {
+        self.command.args(args);
         self
     }
 
@@ -52,9 +57,17 @@ impl Launch {
         Process { child, url: url.trim().to_owned(), log: self.log, stdout }
     }
 
-    /// Starts it where it is expected to give up.
-    pub fn fail(mut self) -> Output {
-        self.command.output().unwrap()
+    /// Starts it where it is expected to give up: with which exit code, and what it says then.
+    pub fn fail(mut self) -> (Option<i32>, String) {
+        let mut child = self.command.stderr(File::create(&self.log).unwrap()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if !line.is_empty() {
+            child.kill().unwrap();
+        }
+        let code = child.wait().unwrap().code();
+        assert_eq!(line, "", "it was expected to give up");
+        (code, std::fs::read_to_string(&self.log).unwrap())
     }
 }
 

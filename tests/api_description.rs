@@ -1,0 +1,265 @@
+//! The API's description is true: every route is in it, everything in it is there, its pages need no network.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use support::client::{Client, answer};
+use support::dialect::Chat;
+use support::server::Muster;
+use support::upstream::{Act, Upstream};
+
+/// A path template and a method.
+type Route = (String, Method);
+
+fn server() -> (Muster, Upstream) {
+    let upstream = Upstream::start(Act::Answer(&["hello"]));
+    (Muster::start(&upstream.provider("one", "alpha")), upstream)
+}
+
+fn described(api: &Value) -> BTreeSet<(String, String)> {
+    let paths = api["paths"].as_object().unwrap();
+    let methods = |operations: &Value| operations.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    paths.iter().flat_map(|(path, ops)| methods(ops).into_iter().map(|method| (path.clone(), method))).collect()
+}
+
+/// The routes as the source registers them; `{id:.+}` is described as `{id}`.
+fn registered() -> BTreeSet<(String, String)> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http/mod.rs");
+    let source = std::fs::read_to_string(source).unwrap();
+    let mut routes = BTreeSet::new();
+    for service in source.split(".service(resource!(").skip(1) {
+        let service = service.split("))").next().unwrap();
+        let mut parts = service.split(',');
+        let path = parts.next().unwrap().trim().trim_matches('"').replace(":.+", "");
+        for part in parts.filter(|part| part.contains("=>")) {
+            routes.insert((path.clone(), part.split("=>").next().unwrap().trim().to_owned()));
+        }
+    }
+    routes
+}
+
+fn example((path, method): (String, String), key_id: &str) -> Route {
+    let path = match path.as_str() {
+        "/v1/models/{id}" => path.replace("{id}", "alpha"),
+        "/docs/assets/{file}" => path.replace("{file}", "swagger-ui.css"),
+        _ => path.replace("{id}", key_id),
+    };
+    assert!(!path.contains('{'), "a new parameter needs an example here: {path}");
+    (path, Method::from_bytes(method.to_uppercase().as_bytes()).unwrap())
+}
+
+async fn description(client: &Client) -> Value {
+    let got = client.without_key().get("/openapi.json").await;
+    assert_eq!(got.status, 200);
+    got.json()
+}
+
+#[tokio::test]
+async fn it_lists_exactly_what_is_served() {
+    let (muster, _upstream) = server();
+    let client = muster.client();
+    let api = description(&client).await;
+    let version = api["openapi"].as_str().unwrap();
+    assert!(version.starts_with("3.1."), "{version}");
+    let (described, registered) = (described(&api), registered());
+    assert!(registered.len() >= 18, "the source is read as it is written: {registered:?}");
+    assert_eq!(described, registered);
+
+    let made = client.post("/api/v1/keys", &json!({ "name": "n", "scopes": ["chat"] })).await.json();
+    for route in described {
+        let (path, method) = example(route.clone(), made["id"].as_str().unwrap());
+        let request = client.request(method.clone(), &path).header("content-type", "application/json").body("{}");
+        let got = answer(request).await;
+        assert!(!matches!(got.status, 404 | 405 | 500), "{method} {path}: {} {}", got.status, got.text);
+        let operation = &api["paths"][&route.0][&route.1];
+        let told = operation["responses"].as_object().unwrap();
+        assert!(
+            told.contains_key(&got.status.to_string()),
+            "{method} {path} answers {}, of {:?}",
+            got.status,
+            told.keys()
+        );
+        if method == Method::GET {
+            let head = answer(client.request(Method::HEAD, &path)).await;
+            assert_eq!((head.status, head.text.as_str()), (got.status, ""), "HEAD {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_method_that_it_leaves_out_is_refused() {
+    let (muster, _upstream) = server();
+    let client = muster.client();
+    let described = described(&description(&client).await);
+    let paths: BTreeSet<_> = described.iter().map(|(path, _)| path.clone()).collect();
+    for path in paths {
+        for method in ["get", "post", "put", "patch", "delete"] {
+            let route = (path.clone(), method.to_owned());
+            if !described.contains(&route) {
+                let (path, method) = example(route, "key_none");
+                let got = answer(client.request(method.clone(), &path)).await;
+                assert_eq!(got.status, 405, "{method} {path}");
+                assert!(!got.header("allow").unwrap().contains(method.as_str()), "{method} {path}");
+            }
+        }
+    }
+}
+
+/// Every place that a value holds, with its path.
+fn walk(value: &Value, at: &str, visit: &mut impl FnMut(&str, &Value)) {
+    visit(at, value);
+    match value {
+        Value::Object(object) => object.iter().for_each(|(name, below)| walk(below, &format!("{at}/{name}"), visit)),
+        Value::Array(items) => items.iter().for_each(|below| walk(below, at, visit)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn it_is_complete_in_itself() {
+    let (muster, _upstream) = server();
+    let api = description(&muster.client()).await;
+    walk(&api, "", &mut |at, value| {
+        if let Some(target) = value.get("$ref").and_then(Value::as_str) {
+            let pointer = target.strip_prefix('#').unwrap_or_else(|| panic!("{at} refers to another file: {target}"));
+            assert!(api.pointer(pointer).is_some(), "{at} refers to nothing: {target}");
+        }
+    });
+    let mut operations = BTreeSet::new();
+    for (path, method) in described(&api) {
+        let operation = &api["paths"][&path][&method];
+        assert!(
+            operation["summary"].is_string() || operation["description"].is_string(),
+            "{method} {path} is not explained"
+        );
+        assert!(operations.insert(operation["operationId"].to_string()), "{method} {path}: its id is another's too");
+        let responses = operation["responses"].as_object().unwrap();
+        assert!(responses.keys().any(|status| status.starts_with('2')), "{method} {path}");
+        // What needs a key says so, and how it refuses one.
+        let public = operation["security"] == json!([{}]);
+        assert_eq!(responses.contains_key("401"), !public, "{method} {path}");
+        assert_eq!(operation["requestBody"].is_object(), method == "post", "{method} {path}");
+    }
+    assert!(api["components"]["securitySchemes"]["key"].is_object());
+}
+
+/// What a page loads, by its `src`, `href` and `url`.
+fn references(page: &str) -> Vec<&str> {
+    let marks = ["src=\"", "href=\"", "url: \"", "Redoc.init(\""];
+    let found = marks.iter().flat_map(|mark| page.split(mark).skip(1));
+    found.map(|rest| rest.split('"').next().unwrap()).filter(|target| !target.starts_with("data:")).collect()
+}
+
+#[tokio::test]
+async fn its_pages_load_nothing_from_elsewhere() {
+    let (muster, _upstream) = server();
+    let client = muster.client().without_key();
+    for path in ["/docs", "/redoc"] {
+        let page = client.get(path).await;
+        assert_eq!(page.status, 200);
+        assert!(page.header("content-type").unwrap().starts_with("text/html"));
+        let references = references(&page.text);
+        assert!(references.len() >= 2 && references.contains(&"/openapi.json"), "{path}: {references:?}");
+        assert!(!page.text.contains("http://") && !page.text.contains("https://"), "{path} reaches out");
+        for target in references {
+            assert!(target.starts_with('/') && !target.starts_with("//"), "{path} loads {target}");
+            let mut response = client.request(Method::GET, target).send().await.unwrap();
+            assert_eq!(response.status(), 200, "{target}");
+            if target.contains("/assets/") {
+                assert_eq!(response.headers()["content-encoding"], "gzip", "{target}");
+                let first = response.chunk().await.unwrap().unwrap();
+                assert!(first.starts_with(&[0x1f, 0x8b]), "{target} is packed");
+            }
+        }
+    }
+    assert_eq!(client.get("/docs/assets/none.js").await.status, 404);
+}
+
+#[tokio::test]
+async fn its_pages_show_the_routes_without_a_network() {
+    let chromium = "/usr/bin/chromium";
+    if !Path::new(chromium).exists() {
+        eprintln!("skipped: {chromium} is not installed");
+        return;
+    }
+    let (muster, _upstream) = server();
+    for path in ["/docs", "/redoc"] {
+        let profile = tempfile::tempdir().unwrap();
+        let page = Command::new("timeout")
+            .args(["100", chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .args(["--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"])
+            .args(["--virtual-time-budget=20000", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("http://{}{path}", muster.address))
+            .output()
+            .unwrap();
+        let dom = String::from_utf8_lossy(&page.stdout);
+        // Some readers break long paths for the eye.
+        let dom = dom.replace("<wbr>", "").replace('\u{200b}', "");
+        let shown = dom.contains("/v1/chat/completions");
+        assert!(shown, "{path} shows no routes: {dom:.2000} {}", String::from_utf8_lossy(&page.stderr));
+    }
+}
+
+/// Reads one sample of Prometheus' text format: name, labels, value.
+fn sample(line: &str) -> Option<(&str, Vec<(&str, &str)>, f64)> {
+    let (series, value) = line.rsplit_once(' ')?;
+    let value = value.parse().ok()?;
+    let Some((name, labels)) = series.split_once('{') else { return Some((series, Vec::new(), value)) };
+    let labels = labels.strip_suffix("\"}")?.split("\",");
+    let pair = |label| str::split_once(label, "=\"");
+    Some((name, labels.map(pair).collect::<Option<_>>()?, value))
+}
+
+#[tokio::test]
+async fn metrics_need_the_scope_admin_and_are_prometheus_text() {
+    let (muster, _upstream) = server();
+    let client = muster.client();
+    let narrow = client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
+    for chat in Chat::ALL {
+        assert_eq!(chat.post(&client, "alpha").await.status, 200);
+    }
+    assert_eq!(client.without_key().get("/metrics").await.status, 401);
+    assert_eq!(client.with(narrow).get("/metrics").await.status, 403);
+    let got = client.get("/metrics").await;
+    assert_eq!(got.status, 200);
+    assert!(got.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"));
+    let (mut families, mut chats, mut tokens) = (BTreeSet::new(), 0.0, 0.0);
+    for line in got.text.lines() {
+        if let Some(comment) = line.strip_prefix("# ") {
+            let parts: Vec<_> = comment.splitn(3, ' ').collect();
+            assert!(
+                parts[0] == "HELP" || parts[0] == "TYPE" && ["counter", "gauge", "histogram"].contains(&parts[2]),
+                "{line}"
+            );
+            families.insert(parts[1]);
+            continue;
+        }
+        let (name, labels, value) = sample(line).unwrap_or_else(|| panic!("no sample: {line}"));
+        let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        assert!(families.contains(name) || families.contains(family), "{line} has no type before it");
+        let label = |wanted: &str| labels.iter().find(|(name, _)| *name == wanted).map(|&(_, value)| value);
+        if name == "muster_http_requests_total" && label("route") == Some(Chat::B.path()) {
+            assert_eq!((label("method"), label("status")), (Some("POST"), Some("200")));
+            chats += value;
+        }
+        if name == "muster_tokens_total" && label("kind") == Some("prompt") {
+            tokens += value;
+        }
+    }
+    // Three chats of seven prompt tokens each, one of them by interface B.
+    assert!((chats, tokens) == (1.0, 21.0), "{chats} {tokens}");
+}

@@ -1,0 +1,102 @@
+//! `muster doctor`: what is wrong, and how to mend it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod support;
+
+use std::path::Path;
+
+use serde_json::Value;
+use support::process::{Launch, program};
+
+/// Its exit code and its findings, with settings and variables.
+fn doctor(folder: &Path, settings: &str, variables: &[(&str, &str)]) -> (i32, Vec<Value>) {
+    let listen = "[server]\nlisten = \"127.0.0.1:0\"\n";
+    std::fs::write(folder.join("config.toml"), format!("{settings}{listen}")).unwrap();
+    let run =
+        |args: &[&str]| program(folder).args(["doctor"]).args(args).envs(variables.iter().copied()).output().unwrap();
+    let output = run(&["--json"]);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = said["findings"].as_array().unwrap().clone();
+    // The same for people, one line for each finding and one for each mending.
+    let plain = run(&[]);
+    let mends = findings.iter().filter(|finding| finding["mend"].is_string()).count();
+    assert_eq!(String::from_utf8(plain.stdout).unwrap().lines().count(), findings.len() + mends);
+    assert_eq!(plain.status.code(), output.status.code());
+    (output.status.code().unwrap(), findings)
+}
+
+fn finding<'a>(findings: &'a [Value], what: &str) -> &'a Value {
+    findings.iter().find(|finding| finding["what"] == what).unwrap_or_else(|| panic!("no {what} in {findings:?}"))
+}
+
+/// The finding that keeps the exit code from being 0, and how to mend it.
+fn only_bad(findings: &[Value]) -> (&str, &str) {
+    let bad: Vec<_> = findings.iter().filter(|finding| finding["ok"] == false).collect();
+    assert_eq!(bad.len(), 1, "{findings:?}");
+    (bad[0]["what"].as_str().unwrap(), bad[0]["mend"].as_str().unwrap())
+}
+
+#[test]
+fn a_missing_model_is_exit_code_one_with_the_command_that_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, findings) = doctor(folder.path(), "[llm]\nmodel = \"small\"\n", &[]);
+    assert_eq!(code, 1);
+    let (what, mend) = only_bad(&findings);
+    assert_eq!(what, "embedded model");
+    let command = if cfg!(feature = "llm") { "make models" } else { "llm" };
+    assert!(mend.contains(command), "{mend}");
+}
+
+#[test]
+fn a_model_that_was_switched_off_is_no_fault_where_a_provider_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider =
+        "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"alpha\"]\n";
+    let (code, findings) = doctor(folder.path(), &format!("[llm]\nmodel = \"none\"\n{provider}"), &[]);
+    assert_eq!(code, 0, "{findings:?}");
+    assert_eq!(finding(&findings, "store")["ok"], true);
+    assert_eq!(finding(&findings, "provider one")["ok"], true);
+}
+
+#[test]
+fn with_no_model_and_no_provider_nothing_can_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, findings) = doctor(folder.path(), "[llm]\nmodel = \"none\"\n", &[]);
+    assert_eq!(code, 1, "{findings:?}");
+}
+
+#[test]
+fn a_providers_key_that_is_not_set_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "[llm]\nmodel = \"none\"\n[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n\
+                    api_key_env = \"MUSTER_TEST_ONE_KEY\"\nmodels = [\"alpha\"]\n";
+    let (code, findings) = doctor(folder.path(), settings, &[]);
+    assert_eq!(code, 1);
+    let provider = finding(&findings, "provider one");
+    assert!(provider["mend"].as_str().unwrap().contains("MUSTER_TEST_ONE_KEY"), "{provider}");
+    let (code, findings) = doctor(folder.path(), settings, &[("MUSTER_TEST_ONE_KEY", "secret-of-one")]);
+    assert_eq!(code, 0, "{findings:?}");
+    assert!(!format!("{findings:?}").contains("secret-of-one"));
+}
+
+#[test]
+fn bad_settings_and_a_store_in_use_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, findings) = doctor(folder.path(), "[llm]\nslots = 0\n", &[]);
+    assert_eq!((code, only_bad(&findings).0), (1, "settings"));
+    assert!(finding(&findings, "settings")["said"].as_str().unwrap().contains("llm.slots"));
+
+    std::fs::remove_file(folder.path().join("config.toml")).unwrap();
+    let _running = Launch::new(folder.path()).start();
+    let store = folder.path().join("store");
+    let (code, findings) = doctor(folder.path(), "", &[("MUSTER__STORE__PATH", store.to_str().unwrap())]);
+    assert_eq!((code, &finding(&findings, "store")["ok"]), (1, &Value::Bool(false)));
+    assert!(finding(&findings, "store")["mend"].as_str().unwrap().contains("stop the other process"));
+}

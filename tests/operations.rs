@@ -1,0 +1,246 @@
+//! The program as an operator meets it: its start, its refusals to start, its end.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod support;
+
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use support::KEY;
+use support::client::{Client, PATIENCE};
+use support::dialect::Chat;
+use support::process::{Launch, Process};
+use support::upstream::{Act, Upstream};
+
+/// What a refused start says.
+fn refused(launch: Launch) -> String {
+    let (code, said) = launch.fail();
+    assert_eq!(code, Some(1), "{said}");
+    said
+}
+
+fn settings(folder: &Path, text: &str) {
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+fn with_upstream(folder: &Path, act: Act, more: &str) -> Upstream {
+    let upstream = Upstream::start(act);
+    settings(folder, &(upstream.provider("one", "alpha") + more));
+    upstream
+}
+
+/// All lines up to the first that `holds`.
+fn read_until(process: &mut Process, holds: impl Fn(&str) -> bool) -> String {
+    let mut text = String::new();
+    loop {
+        let line = process.line();
+        assert!(!line.is_empty(), "it ended after {text:?}");
+        text.push_str(&line);
+        if holds(&line) {
+            return text;
+        }
+    }
+}
+
+#[test]
+fn the_first_start_prints_a_key_and_a_call_that_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let _upstream = with_upstream(folder.path(), Act::Answer(&["Canberra", ", of course"]), "");
+    let mut process = Launch::bare(folder.path()).start();
+    let said = read_until(&mut process, |line| line.contains(" -d "));
+    let key = said.split_whitespace().find(|word| word.starts_with("mst_")).unwrap().to_owned();
+    let call = &said[said.find("curl ").expect("a call to paste")..];
+    assert!(call.contains(&process.url) && call.contains(&key), "{call}");
+    if Command::new("curl").arg("--version").output().is_err() {
+        eprintln!("skipped: the printed call was not run, as there is no curl");
+    } else {
+        let ran = Command::new("sh").args(["-c", call]).env("no_proxy", "*").output().unwrap();
+        let answer = String::from_utf8_lossy(&ran.stdout);
+        assert!(answer.contains("Canberra") && answer.trim_end().ends_with("data: [DONE]"), "{call} gave {answer}");
+    }
+    assert!(!process.log().contains(&key), "the key is written nowhere");
+    process.kill();
+
+    let mut process = Launch::bare(folder.path()).start();
+    process.signal("TERM");
+    assert!(!process.rest().contains("mst_"), "the second start prints no key");
+    assert_eq!(process.ended().code(), Some(0));
+}
+
+#[test]
+fn bad_settings_stop_the_start_with_name_and_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let start = || refused(Launch::new(folder));
+    for (text, said) in [
+        ("[server]\nworkers = 1\nlisten_adress = \"x\"\n", &["config.toml", "line 3", "listen_adress", "listen"][..]),
+        ("[server]\nworkers = \"many\"\n", &["config.toml", "line 2", "workers", "string"]),
+        ("[sevrer]\n", &["config.toml", "line 1", "sevrer", "server"]),
+        ("[llm]\nslots = 0\n", &["llm.slots", "1 to 64"]),
+        ("[limits.plan_a.fre]\n", &["config.toml", "fre", "free"]),
+        ("[[provider]]\nid = \"x\"\nkind = \"telepathy\"\n", &["telepathy", "openai"]),
+        ("[chain]\norder = [\"ghost\"]\n", &["ghost"]),
+    ] {
+        settings(folder, text);
+        let why = start();
+        assert!(said.iter().all(|part| why.contains(part)), "{text:?} is told as {why:?}");
+    }
+    settings(folder, "");
+    for (variable, value, said) in [
+        ("MUSTER__SERVER__WORKERS", "many", "MUSTER__SERVER__WORKERS"),
+        ("MUSTER__SERVER__PROT", "1", "MUSTER__SERVER__PROT"),
+        ("MUSTER__NOWHERE__X", "1", "MUSTER__NOWHERE__X"),
+        ("MUSTER__LOG__LEVEL", "verbose", "log.level"),
+        ("MUSTER_BOOTSTRAP_KEY", "too short", "MUSTER_BOOTSTRAP_KEY"),
+    ] {
+        let why = refused(Launch::new(folder).with(variable, value));
+        assert!(why.contains(said), "{variable}={value} is told as {why:?}");
+    }
+    std::fs::remove_file(folder.join("config.toml")).unwrap();
+    assert!(refused(Launch::new(folder).with_args(&["--config", "none.toml"])).contains("none.toml"));
+    let usage = support::process::program(folder).args(["serve", "--listen", "nowhere"]).output().unwrap();
+    assert_eq!(usage.status.code(), Some(2));
+}
+
+#[test]
+fn a_second_process_on_the_same_data_says_that_it_is_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let _first = Launch::new(folder.path()).start();
+    let why = refused(Launch::new(folder.path()));
+    assert!(why.contains("store") && (why.contains("in use") || why.contains("another process")), "{why:?}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let why = refused(Launch::new(folder.path()).with_args(&["--listen", &address]));
+    assert!(why.contains(&address) && why.contains("--listen"), "{why:?}");
+}
+
+/// Waits until nothing accepts connections at the address.
+async fn refuses_connections(url: &str) {
+    let address = url.trim_start_matches("http://").to_owned();
+    let mut looks = tokio::time::interval(Duration::from_millis(10));
+    let closed = async {
+        while TcpStream::connect(&address).is_ok() {
+            looks.tick().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, closed).await.expect("new connections are refused");
+}
+
+#[tokio::test]
+async fn sigterm_lets_a_running_stream_end() {
+    for chat in Chat::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let upstream = with_upstream(folder.path(), Act::HeldAfter(1), "");
+        let mut process = Launch::new(folder.path()).start();
+        let client = Client::new(&process.url).with(KEY);
+        let mut events = chat.stream(&client, "alpha").await;
+        events.wait_for("w0").await;
+        process.signal("TERM");
+        refuses_connections(&process.url).await;
+        upstream.let_go();
+        let said = chat.streamed(&mut events).await;
+        assert!(said.done.is_some() && said.error.is_none() && events.whole, "{chat:?}: {said:?}");
+        drop((events, client));
+        assert_eq!(process.ended().code(), Some(0), "{chat:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_cut_when_the_grace_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = with_upstream(folder.path(), Act::Endless, "[server]\nshutdown_grace_seconds = 1\n");
+    let mut process = Launch::new(folder.path()).start();
+    let mut events = Chat::B.stream(&Client::new(&process.url).with(KEY), "alpha").await;
+    events.wait_for("on and on").await;
+    let begun = Instant::now();
+    process.signal("TERM");
+    // Read on, as a client does that wants to see the end.
+    let mut last = None;
+    while let Some(event) = events.next().await {
+        last = Some(event);
+    }
+    assert!(last.is_some_and(|event| event.data != "[DONE]"), "a stream that was cut has no proper end");
+    assert_eq!(process.ended().code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    tokio::time::timeout(PATIENCE, upstream.client_left()).await.expect("the upstream is left too");
+}
+
+#[tokio::test]
+async fn a_second_sigterm_ends_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let _upstream = with_upstream(folder.path(), Act::HeldAfter(1), "[server]\nshutdown_grace_seconds = 60\n");
+    let mut process = Launch::new(folder.path()).start();
+    let client = Client::new(&process.url).with(KEY);
+    let key = client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
+    let mut events = Chat::B.stream(&client, "alpha").await;
+    events.wait_for("w0").await;
+    let begun = Instant::now();
+    process.signal("TERM");
+    refuses_connections(&process.url).await;
+    process.signal("TERM");
+    assert_eq!(process.ended().code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    let process = Launch::new(folder.path()).start();
+    assert_eq!(Client::new(&process.url).with(key).get("/v1/models").await.status, 200, "what was acknowledged stays");
+}
+
+#[tokio::test]
+async fn a_key_that_was_acknowledged_survives_kill_9() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut keys = Vec::new();
+    for round in 0..10 {
+        let process = Launch::new(folder.path()).start();
+        let client = Client::new(&process.url).with(KEY);
+        for (made_in, key) in keys.iter().enumerate() {
+            let status = client.with(key).get("/v1/models").await.status;
+            assert_eq!(status, 200, "the key of round {made_in} in round {round}");
+        }
+        keys.push(client.make_key(&json!({ "name": "n", "scopes": ["chat"], "plan_b": "enterprise" })).await);
+        process.kill();
+    }
+    let process = Launch::new(folder.path()).start();
+    assert_eq!(Client::new(&process.url).with(&keys[9]).get("/v1/models").await.status, 200);
+}
+
+#[tokio::test]
+async fn logs_for_machines_are_json_and_hold_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let _upstream = with_upstream(folder.path(), Act::Answer(&["hello"]), "");
+    let launch = Launch::new(folder.path()).with("MUSTER__LOG__FORMAT", "json").with("MUSTER__LOG__LEVEL", "trace");
+    let mut process = launch.start();
+    let client = Client::new(&process.url).with(KEY);
+    let key = client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
+    for chat in Chat::ALL {
+        chat.post(&client.with(&key), "alpha").await;
+    }
+    client.with(format!("{key}x")).get("/v1/models").await;
+    process.signal("TERM");
+    process.rest();
+    assert_eq!(process.ended().code(), Some(0));
+    let log = process.log();
+    let mut answered = 0;
+    for line in log.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(line["level"].is_string() && line["timestamp"].is_string(), "{line}");
+        answered += usize::from(line["message"] == "answered");
+    }
+    assert!(answered >= 5, "requests are told: {log}");
+    for secret in [&key[17..], &KEY[17..]] {
+        assert!(!log.contains(secret), "a secret is in the log");
+    }
+}
