@@ -95,17 +95,15 @@ impl Server {
     pub async fn run(self) -> io::Result<()> {
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let (app, handle) = (self.app, self.http.handle());
-        let drain = async {
+        let first = async {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             tracing::info!("draining");
             app.drain();
-            tokio::select! {
-                () = handle.stop(true) => {}
-                _ = terminate.recv() => handle.stop(false).await,
-                _ = interrupt.recv() => handle.stop(false).await,
-            }
+            // The accept loop is told at once; what it waits for is awaited below.
+            drop(handle.stop(true));
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         };
-        let (served, ()) = tokio::join!(self.http, drain);
+        let served = tokio::select! { served = self.http => served, () = first => Ok(()) };
         app.stop().await;
         tracing::info!("stopped");
         served

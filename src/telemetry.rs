@@ -14,6 +14,11 @@ use crate::config::{Log, LogFormat};
 /// # Errors
 /// A level or directive that cannot be read.
 pub fn start_logs(log: &Log) -> Result<(), String> {
+    // A bare word is a target to the filter: a level that is misspelt would silence everything.
+    let levels = ["off", "error", "warn", "info", "debug", "trace"];
+    if let Some(word) = log.level.split(',').map(str::trim).find(|part| !part.contains('=') && !levels.contains(part)) {
+        return Err(format!("log.level: `{word}` is none of {}", levels.join(", ")));
+    }
     // llama.cpp tells a page about each model it loads.
     let filter =
         EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| format!("log.level: {error}"))?;

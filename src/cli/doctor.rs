@@ -52,7 +52,15 @@ pub(super) fn run(args: &DoctorArgs) -> ExitCode {
             findings.push(address(&config));
             findings.extend(store(&config));
             let model = LocalModel::start(app::model_options(&config));
-            findings.push(embedded(&model));
+            findings.push(match config.llm.model.as_str() {
+                "none" if config.provider.is_empty() => bad(
+                    "embedded model",
+                    "switched off by llm.model, and no provider is configured: nothing can answer",
+                    "set llm.model = \"auto\", or add a [[provider]]",
+                ),
+                "none" => good("embedded model", "switched off by llm.model: the providers answer"),
+                _ => embedded(&model),
+            });
             findings.extend(providers(&config, &model));
             findings
         }

@@ -46,9 +46,9 @@ async fn serve(config: Config, source: Source, bootstrap: Option<Token>) -> Resu
 /// What a new user needs next: the first key and a call to paste. The key is shown this once.
 fn welcome(url: &str, first_key: Option<&str>, model: &Status) {
     match model {
-        Status::Absent { mend } => eprintln!("the embedded model is not installed: {mend}"),
+        Status::Absent { mend } => tracing::warn!(%mend, "the embedded model is not installed"),
         Status::Loading { .. } => {
-            eprintln!("the embedded model is loading; {url}/api/health/ready tells when it is ready")
+            tracing::info!("the embedded model is loading; {url}/api/health/ready tells when it is ready")
         }
         Status::Ready | Status::Failed { .. } => {}
     }

@@ -93,7 +93,12 @@ pub fn parse(
     let in_file = |error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
-        ConfigError::InFile { path: name.to_owned(), line, why: error.message().to_owned() }
+        let key = text.lines().nth(line - 1).and_then(|text| text.split_once('=')).map(|(key, _)| key.trim());
+        let why = match key {
+            Some(key) if !error.message().contains(key) => format!("{key}: {}", error.message()),
+            _ => error.message().to_owned(),
+        };
+        ConfigError::InFile { path: name.to_owned(), line, why }
     };
     // Read once as it stands, so that errors have their lines; again once the environment lies over it.
     let mut config = toml::from_str::<Config>(text).map_err(in_file)?;

@@ -102,7 +102,7 @@ pub struct ChatReplyAgent {
 }
 
 /// Chat with failover along the chain; 503 where no provider is left.
-#[utoipa::path(post, path = "/api/llm/chat", tag = "chat", request_body = ChatAgentBody,
+#[utoipa::path(post, operation_id = "chat_agent", path = "/api/llm/chat", tag = "chat", request_body = ChatAgentBody,
     responses((status = 200, description = "The reply; with `stream` true an event stream of `start` {model, provider, request_id}, `delta` {content}, then `done` (the whole reply) or `error` (the error body).",
             content((ChatReplyAgent = "application/json"), (String = "text/event-stream"))),
         (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),

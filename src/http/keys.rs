@@ -194,7 +194,7 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Error> {
 }
 
 /// Lists keys, newest first.
-#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", params(ListQuery),
+#[utoipa::path(get, operation_id = "list_keys", path = "/api/v1/keys", tag = "keys", params(ListQuery),
     responses((status = 200, body = KeyList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn list(
@@ -216,7 +216,7 @@ pub async fn list(
 }
 
 /// One key.
-#[utoipa::path(get, path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
+#[utoipa::path(get, operation_id = "get_key", path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
     responses((status = 200, body = KeyBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 404, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn get(

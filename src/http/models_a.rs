@@ -51,7 +51,7 @@ impl From<ModelView> for ModelA {
 }
 
 /// Every chat model, with what it can do, what it costs and whether it can be had.
-#[utoipa::path(get, path = "/api/models", tag = "interface A",
+#[utoipa::path(get, operation_id = "list_models_a", path = "/api/models", tag = "interface A",
     responses((status = 200, body = ModelListA), (status = 401, body = ErrorA), (status = 403, body = ErrorA),
         (status = 429, body = ErrorA)))]
 pub async fn list(_guard: Guarded<ModelsA>, app: web::Data<App>) -> web::Json<ModelListA> {

@@ -49,7 +49,7 @@ fn model_b(model: ModelView, created: u64) -> ModelB {
 
 /// Every chat model. Besides these ids, `default` and the families `fast`, `reasoning`, `vision` and `code` (also as
 /// `muster-fast` and so on) can be asked for: each is the first model of its order that can be had.
-#[utoipa::path(get, path = "/v1/models", tag = "interface B",
+#[utoipa::path(get, operation_id = "list_models_b", path = "/v1/models", tag = "interface B",
     responses((status = 200, body = ModelListB), (status = 401, body = ErrorB), (status = 403, body = ErrorB),
         (status = 429, body = ErrorB)))]
 pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<ModelListB> {
@@ -59,7 +59,7 @@ pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<Mo
 }
 
 /// One model; an id may hold slashes.
-#[utoipa::path(get, path = "/v1/models/{id}", tag = "interface B", params(("id" = String, Path)),
+#[utoipa::path(get, operation_id = "get_model_b", path = "/v1/models/{id}", tag = "interface B", params(("id" = String, Path)),
     responses((status = 200, body = ModelB), (status = 401, body = ErrorB), (status = 403, body = ErrorB),
         (status = 404, body = ErrorB), (status = 429, body = ErrorB)))]
 pub async fn get(
