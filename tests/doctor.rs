@@ -50,7 +50,7 @@ fn a_missing_model_is_exit_code_one_with_the_command_that_helps() {
     assert_eq!(code, 1);
     let (what, mend) = only_bad(&findings);
     assert_eq!(what, "embedded model");
-    let command = if cfg!(feature = "llm") { "make models" } else { "llm" };
+    let command = if cfg!(feature = "llm") { "muster models pull small" } else { "llm" };
     assert!(mend.contains(command), "{mend}");
 }
 

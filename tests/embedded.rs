@@ -185,18 +185,22 @@ async fn without_its_file_the_server_stands_and_says_what_to_do() {
     until(&client, "the look at the files", |model| model["state"] == "absent").await;
     assert_eq!(client.get("/api/health/live").await.status, 200);
     let ready = client.get("/api/health/ready").await;
-    assert!(ready.status == 503 && ready.text.contains("make models"), "{}", ready.text);
+    assert!(ready.status == 503 && ready.text.contains("muster models pull small"), "{}", ready.text);
     for chat in Chat::ALL {
         let got = chat.post(&client, "default").await;
         assert_eq!(got.status, 503, "{chat:?}: {}", got.text);
-        assert!(got.text.contains("make models") && got.number("retry-after").is_some(), "{chat:?}: {}", got.text);
+        assert!(
+            got.text.contains("muster models pull small") && got.number("retry-after").is_some(),
+            "{chat:?}: {}",
+            got.text
+        );
     }
     let mut looks = tokio::time::interval(Duration::from_millis(50));
     let told = async {
         loop {
             looks.tick().await;
             let health = client.get("/api/health").await.json();
-            if health["problems"]["embedded-model"].as_str().is_some_and(|why| why.contains("make models")) {
+            if health["problems"]["llm-gateway"].as_str().is_some_and(|why| why.contains("muster models pull small")) {
                 return;
             }
         }
