@@ -9,7 +9,7 @@ use actix_web::dev::{Server as ActixServer, ServerHandle};
 use actix_web::middleware::from_fn;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, HttpServer, web};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::App;
 use crate::http;
@@ -20,6 +20,8 @@ pub struct Server {
     app: web::Data<App>,
     address: SocketAddr,
     http: ActixServer,
+    /// SIGTERM and SIGINT, heard from before the address is told: whoever was told it may send one.
+    signals: [Signal; 2],
 }
 
 impl std::fmt::Debug for Server {
@@ -32,7 +34,7 @@ impl Server {
     /// Binds the configured address.
     ///
     /// # Errors
-    /// The address cannot be had: which, and why.
+    /// The address cannot be had: which, and why; or signals cannot be heard.
     pub fn bind(app: App) -> io::Result<Self> {
         let settings = app.config.server.clone();
         let listener = TcpListener::bind(settings.listen).map_err(|error| {
@@ -61,7 +63,8 @@ impl Server {
         if settings.workers > 0 {
             server = server.workers(settings.workers);
         }
-        Ok(Self { app, address, http: server.listen(listener)?.run() })
+        let signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
+        Ok(Self { app, address, http: server.listen(listener)?.run(), signals })
     }
 
     /// Where it serves.
@@ -91,9 +94,9 @@ impl Server {
     /// everything acknowledged is on the disk. A second signal ends at once, and even then nothing acknowledged is lost.
     ///
     /// # Errors
-    /// The signals cannot be listened to, or the accept loop broke.
+    /// The accept loop broke.
     pub async fn run(self) -> io::Result<()> {
-        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let [mut terminate, mut interrupt] = self.signals;
         let (app, handle) = (self.app, self.http.handle());
         let first = async {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }

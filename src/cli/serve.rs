@@ -1,6 +1,7 @@
 //! `muster serve`.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use muster_actors::keys::Token;
 use muster_models::Status;
@@ -35,27 +36,38 @@ pub(super) fn run(args: &ServeArgs) -> ExitCode {
 async fn serve(config: Config, source: Source, bootstrap: Option<Token>) -> Result<(), String> {
     let app = App::start(config, source, bootstrap).await.map_err(|error| error.to_string())?;
     let first_key = app.first_key.clone();
-    let model = app.model.status();
     let server = Server::bind(app).map_err(|error| error.to_string())?;
+    let url = format!("http://{}", server.address());
     // Scripts wait for this line; it comes first and alone.
-    println!("listening on http://{}", server.address());
-    welcome(&format!("http://{}", server.address()), first_key.as_deref(), &model);
+    println!("listening on {url}");
+    if let Some(key) = &first_key {
+        // At once: it is written nowhere, and the model may take its time.
+        println!("first API key, shown this once: {key}");
+    }
+    let app = server.shared();
+    actix_rt::spawn(async move { welcome(&app, &url, first_key.as_deref()).await });
     server.run().await.map_err(|error| error.to_string())
 }
 
-/// What a new user needs next: the first key and a call to paste. The key is shown this once.
-fn welcome(url: &str, first_key: Option<&str>, model: &Status) {
-    match model {
-        Status::Absent { mend } => tracing::warn!(%mend, "the embedded model is not installed"),
-        Status::Loading { .. } => {
-            tracing::info!("the embedded model is loading; {url}/api/health/ready tells when it is ready")
+/// What a new user needs next: once the embedded model can answer, a call to paste.
+async fn welcome(app: &App, url: &str, first_key: Option<&str>) {
+    if matches!(app.model.status(), Status::Loading { .. }) {
+        tracing::info!("the embedded model is loading; {url}/api/health/ready tells when it is ready");
+    }
+    let mut looks = tokio::time::interval(Duration::from_millis(100));
+    loop {
+        looks.tick().await;
+        match app.model.status() {
+            Status::Loading { .. } => continue,
+            Status::Absent { mend } => tracing::warn!(%mend, "the embedded model is not installed"),
+            Status::Failed { why, mend } => tracing::error!(%why, %mend, "the embedded model failed"),
+            Status::Ready => tracing::info!("the embedded model is ready"),
         }
-        Status::Ready | Status::Failed { .. } => {}
+        break;
     }
     let Some(key) = first_key else { return };
-    println!("first API key, shown this once: {key}");
     println!("try it:\n");
-    println!("curl -N --retry 20 --retry-delay 1 {url}/v1/chat/completions \\");
+    println!("curl -N {url}/v1/chat/completions \\");
     println!("  -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\");
     println!(
         "  -d '{{\"model\": \"default\", \"stream\": true, \"messages\": [{{\"role\": \"user\", \"content\": \"What is the capital of Australia?\"}}]}}'\n"
