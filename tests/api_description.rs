@@ -214,8 +214,10 @@ async fn its_pages_show_the_routes_without_a_network() {
     }
 }
 
+type Labels<'a> = Vec<(&'a str, &'a str)>;
+
 /// Reads one sample of Prometheus' text format: name, labels, value.
-fn sample(line: &str) -> Option<(&str, Vec<(&str, &str)>, f64)> {
+fn sample(line: &str) -> Option<(&str, Labels<'_>, f64)> {
     let (series, value) = line.rsplit_once(' ')?;
     let value = value.parse().ok()?;
     let Some((name, labels)) = series.split_once('{') else { return Some((series, Vec::new(), value)) };

@@ -13,6 +13,7 @@ mod support;
 use reqwest::{Body, Method};
 use serde_json::{Value, json};
 use support::client::{Answer, Client, answer};
+use support::refusal::{DOWN, Dialect, INVALID, Refusal, invalid, normalised, refusal};
 use support::server::Muster;
 use support::upstream::{Act, Upstream};
 use support::{KEY, STRANGE_KEY};
@@ -24,88 +25,6 @@ struct Route {
     good: Value,
     scope: &'static str,
     allow: &'static str,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Dialect {
-    Disaster,
-    A,
-    B,
-    Medical,
-    Agent,
-}
-
-/// One failed check: `loc` below the body, message, what was sent, kind.
-type Check = (&'static [&'static str], &'static str, Value, &'static str);
-
-/// A refusal as contract 0 describes it; the table says it in each dialect.
-struct Refusal {
-    status: u16,
-    code: &'static str,
-    /// Interface B's type.
-    class: &'static str,
-    message: String,
-    checks: Vec<Check>,
-}
-
-const INVALID: &str = "invalid_request_error";
-const DOWN: &str = "service_unavailable_error";
-
-fn refusal(status: u16, code: &'static str, class: &'static str, message: impl Into<String>) -> Refusal {
-    Refusal { status, code, class, message: message.into(), checks: Vec::new() }
-}
-
-/// Failed checks of a body: 422 with all of them for agents, else 400 naming the first.
-fn invalid(dialect: Dialect, checks: Vec<Check>) -> Refusal {
-    let (loc, why, _, _) = &checks[0];
-    let (code, status) = match dialect {
-        Dialect::Agent => ("", 422),
-        Dialect::B => ("invalid_value", 400),
-        _ => ("invalid_request", 400),
-    };
-    Refusal { status, code, class: INVALID, message: format!("{}: {why}", loc.join(".")), checks }
-}
-
-impl Refusal {
-    fn body(&self, dialect: Dialect) -> Value {
-        let check = |(loc, msg, input, kind): &Check| {
-            let loc: Vec<_> = std::iter::once("body").chain(loc.iter().copied()).collect();
-            json!({ "type": kind, "loc": loc, "msg": msg, "input": input })
-        };
-        let details: Vec<_> = self.checks.iter().map(check).collect();
-        let field = self.checks.first().map(|(loc, ..)| loc.join("."));
-        match dialect {
-            Dialect::Disaster => {
-                json!({ "success": false, "message": self.message, "error": { "code": self.code }, "timestamp": "T" })
-            }
-            Dialect::A | Dialect::Medical => {
-                let mut error = json!({ "code": self.code, "message": self.message });
-                if let Some(field) = field {
-                    error["field"] = field.into();
-                    error["details"] = details.into();
-                }
-                json!({ "success": false, "error": error, "timestamp": "T" })
-            }
-            Dialect::B => {
-                json!({ "error": { "message": self.message, "type": self.class, "param": field, "code": self.code } })
-            }
-            Dialect::Agent if self.status == 422 => json!({ "detail": details }),
-            Dialect::Agent => {
-                json!({ "detail": self.message, "error_code": self.code.to_uppercase(), "timestamp": "T" })
-            }
-        }
-    }
-}
-
-/// A body with its time, if it is one, as `T`.
-fn normalised(answer: &Answer) -> Value {
-    let mut body = answer.json();
-    if let Some(Value::String(time)) = body.get_mut("timestamp") {
-        let shape: String = time.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-        assert_eq!(shape, "0000-00-00T00:00:00.000Z", "{time}");
-        *time = "T".to_owned();
-    }
-    body
 }
 
 fn check(what: &str, route: &str, dialect: Dialect, got: &Answer, want: &Refusal) {

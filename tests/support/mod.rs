@@ -12,6 +12,7 @@
 pub mod client;
 pub mod dialect;
 pub mod process;
+pub mod refusal;
 pub mod server;
 pub mod upstream;
 

@@ -102,7 +102,7 @@ pub fn small_model() -> Option<String> {
         files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().contains("SmolLM2")))
     });
     if !found {
-        eprintln!("skipped: run `make models MODEL=small`");
+        eprintln!("skipped: run `muster models pull small`");
     }
     found.then(|| format!("[llm]\nmodel = \"small\"\ncache = \"{folder}\"\n"))
 }
