@@ -36,7 +36,7 @@ async fn until(client: &Client, what: &str, holds: impl Fn(&Value) -> bool) -> V
 
 /// A server whose model is loaded; while it was not, readiness said so.
 async fn ready() -> Option<(Muster, Client)> {
-    let unlimited = "slots = 2\n[limits.agent]\nhealth = \"unlimited\"\nchat = \"unlimited\"\n";
+    let unlimited = "slots = 2\nthreads = 1\n[limits.agent]\nhealth = \"unlimited\"\nchat = \"unlimited\"\n";
     let muster = Muster::start(&(small_model()? + unlimited));
     let client = muster.client();
     let mut looks = tokio::time::interval(Duration::from_millis(50));
@@ -61,14 +61,13 @@ async fn ready() -> Option<(Muster, Client)> {
 async fn it_answers_in_each_dialect_whole_and_streamed() {
     let Some((_muster, client)) = ready().await else { return };
     for chat in Chat::ALL {
-        let mut body = chat.ask("default", "Say hello in five words.");
-        if chat != Chat::A {
-            body["max_tokens"] = 24.into();
-        }
+        // Greedy, and a question whose published answer is short: interface A has no bound of its own.
+        let mut body = chat.ask("default", "What is the capital of Australia?");
+        body["temperature"] = 0.into();
         let got = client.post(chat.path(), &body).await;
         assert_eq!(got.status, 200, "{chat:?}: {}", got.text);
         let said = chat.said(&got.json());
-        assert!(!said.text.trim().is_empty() && said.tokens > 5, "{said:?}");
+        assert!(said.text.contains("Canberra") && said.tokens > 5, "{said:?}");
         assert_eq!(said.model, "muster-core");
         assert!(said.provider.is_none_or(|provider| provider == "embedded"));
 
@@ -140,7 +139,7 @@ async fn it_dies_under_load_and_serves_again() {
         let client = client.clone();
         async move {
             let mut body = chat.ask_streamed("default", "Write a long story about a ship.");
-            body["max_tokens"] = 200.into();
+            body["max_tokens"] = 64.into();
             let mut events = client.stream(chat.path(), &body).await;
             match events.status {
                 200 => {

@@ -73,7 +73,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 #[test]
 fn the_first_token_takes_under_five_milliseconds() {
     let upstream = Upstream::start(Act::Answer(&["first-token", " and", " more"]));
-    let muster = Muster::start(&upstream.provider("one", "alpha"));
+    let muster = Muster::start(&(upstream.provider("one", "alpha") + "[limits.agent]\nchat = \"unlimited\"\n"));
     for chat in Chat::ALL {
         let mut connection = Raw::connect(muster.address);
         let body = chat.ask_streamed("alpha", "hi").to_string();

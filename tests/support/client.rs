@@ -8,7 +8,7 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 
 /// No answer of a test takes longer: a hang fails it.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Calls one server with one key, or with none.
 #[derive(Clone)]
