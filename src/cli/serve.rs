@@ -70,6 +70,6 @@ async fn welcome(app: &App, url: &str, first_key: Option<&str>) {
     println!("curl -N {url}/v1/chat/completions \\");
     println!("  -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\");
     println!(
-        "  -d '{{\"model\": \"default\", \"stream\": true, \"messages\": [{{\"role\": \"user\", \"content\": \"What is the capital of Australia?\"}}]}}'\n"
+        "  -d '{{\"model\": \"default\", \"stream\": true, \"temperature\": 0, \"messages\": [{{\"role\": \"user\", \"content\": \"What is the capital of Australia?\"}}]}}'\n"
     );
 }
