@@ -13,7 +13,7 @@ use muster_actors::supervise::Tree;
 use muster_actors::upkeep::{self, Job};
 use muster_actors::{Clock, Millis};
 use muster_models::{ChatModel, LocalModel, Options as ModelOptions, Selection};
-use muster_providers::{EMBEDDED_PROVIDER, Price, Registry};
+use muster_providers::{EMBEDDED_PROVIDER, Registry};
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 
 use crate::config::{Config, Source};
@@ -176,11 +176,6 @@ impl App {
     /// Kills the embedded model's thread. For fault-injection tests.
     pub fn inject_model_panic(&self) {
         self.local.inject_panic();
-    }
-
-    /// What a model costs; `None` where it is not known.
-    pub fn price_of(&self, model_id: &str) -> Option<Price> {
-        self.registry.catalogue().model(model_id).map(Price::of)
     }
 
     /// Brings the gauges of `/metrics` up to date.

@@ -12,13 +12,12 @@ use crate::body::Fields;
 use crate::error::HttpError;
 use crate::guard::Reservation;
 use crate::respond::RequestId;
+use crate::tokens;
 
 /// Bounds of a conversation, whoever sends it.
 const MAX_MESSAGES: usize = 2048;
-/// Longer prompts are not tokenized on a serving thread.
-const MAX_COUNTED_BYTES: usize = 4 << 10;
-/// A turn's own marks, about.
-const TURN_TOKENS: u64 = 4;
+/// Rather too many tokens are reserved than too few.
+const RESERVED_BYTES_PER_TOKEN: usize = 3;
 
 /// Asks the chain and settles.
 pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
@@ -66,12 +65,8 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
 /// thread up, and is taken as a token for three bytes, rather too many than too few. What is charged in the end is what
 /// the provider counted.
 pub fn estimate(app: &App, request: &ChatRequest, max_tokens: u32) -> Estimate {
-    let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
-    let counted = |message: &Message| {
-        let exact = (bytes <= MAX_COUNTED_BYTES).then(|| app.model.count_text(&message.content)).flatten();
-        exact.map_or(message.content.len().div_ceil(3) as u64, u64::from) + TURN_TOKENS
-    };
-    Estimate { prompt: request.messages.iter().map(counted).sum(), completion: max_tokens.into() }
+    let prompt = tokens::of_prompt(&*app.model, request, RESERVED_BYTES_PER_TOKEN);
+    Estimate { prompt: prompt.into(), completion: max_tokens.into() }
 }
 
 /// Reads `messages`, as interface B and the agent platform send them.

@@ -20,3 +20,4 @@ mod respond;
 pub mod server;
 mod sse;
 pub mod telemetry;
+mod tokens;

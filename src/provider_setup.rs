@@ -12,6 +12,7 @@ use muster_providers::{
 
 use crate::app::{StartError, failed};
 use crate::config::{self, Config};
+use crate::tokens;
 
 /// The providers of the settings over the catalogue.
 pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, StartError> {
@@ -73,21 +74,20 @@ fn openai(provider: &config::Provider, registry: &Registry) -> Result<OpenAiAdap
     OpenAiAdapter::new(adapter).map_err(|error| failed(&format!("provider {}", provider.id))(&error))
 }
 
-/// Counts by the embedded model's tokenizer, the only one at hand; before it is loaded, and for texts that would hold a
-/// serving thread up, by the field's rule of thumb of four bytes a token. Both are marked `estimated`.
+/// Counts what a provider gave no figures for; the chain marks it `estimated`.
 #[derive(Debug)]
 pub struct Counter(pub Arc<dyn ChatModel>);
 
-const MAX_COUNTED_BYTES: usize = 4 << 10;
+/// The field's rule of thumb for a text that is not tokenized.
+const BYTES_PER_TOKEN: usize = 4;
 
 impl TokenCounter for Counter {
-    fn prompt(&self, model_id: &str, request: &ChatRequest) -> u32 {
-        request.messages.iter().map(|message| self.text(model_id, &message.content).saturating_add(4)).sum()
+    fn prompt(&self, _: &str, request: &ChatRequest) -> u32 {
+        tokens::of_prompt(&*self.0, request, BYTES_PER_TOKEN)
     }
 
     fn text(&self, _: &str, text: &str) -> u32 {
-        let exact = (text.len() <= MAX_COUNTED_BYTES).then(|| self.0.count_text(text)).flatten();
-        exact.unwrap_or_else(|| u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX))
+        tokens::of_text(&*self.0, text, BYTES_PER_TOKEN)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, web};
@@ -33,20 +34,21 @@ pub async fn respond<B: MessageBody + 'static>(
     let span = tracing::info_span!("request", id = %id, method = %method, path = %path);
     let response = next.call(request).instrument(span.clone()).await?;
 
+    let dialect = Dialect::of(&path);
     let now = app.as_ref().map_or(Millis(0), |app| app.clock.now());
-    let mut response = rendered(response, Dialect::of(&path), now);
+    let mut response = rendered(response, dialect, now);
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     response
         .headers_mut()
         .insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
-    limit_headers::add(&mut response, Dialect::of(&path));
+    limit_headers::add(&mut response, dialect);
     let status = response.status();
     let route = response.request().match_pattern().unwrap_or_else(|| "unmatched".to_owned());
     let elapsed = begun.elapsed();
     if let Some(app) = &app {
-        app.metrics.request(method.as_str(), &route, status.as_u16(), elapsed);
+        app.metrics.request(known(&method), &route, status.as_u16(), elapsed);
     }
     let key = response.request().extensions().get::<Caller>().map(|caller| caller.key.id.clone());
     span.in_scope(|| {
@@ -67,13 +69,19 @@ fn rendered<B: MessageBody + 'static>(
     let headers = response.request().headers();
     let sent = headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key");
     let mut said = render(&refusal, dialect, now, if sent { Credential::Sent } else { Credential::Missing });
-    // What a handler set beside the refusal stays, such as `Allow`.
+    // What the layers inside have set stays, such as the headers of CORS.
     for (name, value) in response.headers() {
         if !said.headers().contains_key(name) {
             said.headers_mut().append(name.clone(), value.clone());
         }
     }
     ServiceResponse::new(response.request().clone(), said)
+}
+
+/// A method for a metric's label: clients may make up methods, and each would be a series of its own for ever.
+fn known(method: &Method) -> &str {
+    let known = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+    if known.contains(method) { method.as_str() } else { "other" }
 }
 
 fn request_id(request: &ServiceRequest) -> String {

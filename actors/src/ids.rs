@@ -8,7 +8,6 @@ pub enum IdKind {
     Key,
     Request,
     ChatCompletion,
-    Conversation,
 }
 
 impl IdKind {
@@ -19,7 +18,6 @@ impl IdKind {
             Self::Request => "req",
             // What the OpenAI API calls its completions; the clients' logs are searched for it.
             Self::ChatCompletion => "chatcmpl",
-            Self::Conversation => "con",
         }
     }
 }

@@ -120,7 +120,7 @@ pub async fn chat(
     if body.stream {
         let streaming = chat::stream(&app, ask, reservation).await?;
         let frames = FramesAgent {
-            price: app.price_of(&streaming.model_id),
+            price: streaming.price,
             model: streaming.model_id.clone(),
             provider: streaming.provider_id.clone(),
             request_id: id.0.clone(),

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use muster_providers::{ChatEvent, ChatStream, Fault, Phase};
+use muster_providers::{ChatEvent, ChatStream, Fault, Phase, Price};
 use tokio::time::Instant;
 
 use super::breaker::Permit;
@@ -26,6 +26,8 @@ pub struct Streaming {
     pub model_id: String,
     pub provider_id: String,
     pub attempts: Vec<Attempt>,
+    /// What the answering provider asks for the model; `None` where it is not known.
+    pub price: Option<Price>,
     /// From the request to the first delta.
     pub first_delta_after: Duration,
     // Dropped before the account, which may have to count first.
@@ -62,6 +64,7 @@ impl Streaming {
             model_id: won.route.candidate.model_id,
             provider_id: won.route.candidate.provider_id,
             attempts: won.attempts,
+            price: won.route.candidate.price,
             first_delta_after: started.elapsed(),
             account,
             live: Some(Live { head, rest, permit: won.permit, latency: won.latency, watch }),
