@@ -56,7 +56,15 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
     request.max_tokens = [request.max_tokens, reservation.answer_bound].into_iter().flatten().min();
     let header = |name: &str| http.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let request_id = http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
-    ChatAsk { model, request: Arc::new(request), request_id, traceparent: header("traceparent"), deadline: None }
+    ChatAsk {
+        models: model.into_iter().collect(),
+        request: Arc::new(request),
+        request_id,
+        traceparent: header("traceparent"),
+        deadline: None,
+        retries: None,
+        hedge_after: None,
+    }
 }
 
 /// The tokens to reserve: the prompt's and the most that may be answered.
@@ -94,7 +102,7 @@ fn message(fields: &mut Fields<'_>) -> Message {
     if fields.value("tool_calls").is_some() {
         fields.unsupported("tool_calls", "tools are not supported yet");
     }
-    Message { role, content, name }
+    Message { name, ..Message::text(role, content) }
 }
 
 /// Content as a list of parts: text is joined.

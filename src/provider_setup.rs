@@ -6,7 +6,7 @@ use std::time::Duration;
 use muster_actors::provider::{ChainOptions, Provider, TokenCounter};
 use muster_models::ChatModel;
 use muster_providers::{
-    Adapter, Catalogue, ChatRequest, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter, OpenAiAdapter, OpenAiConfig,
+    Adapter, Catalogue, ChatRequest, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter, HttpConfig, OpenAiAdapter,
     ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
 };
 
@@ -67,7 +67,7 @@ pub fn providers(
 
 fn openai(provider: &config::Provider, registry: &Registry) -> Result<OpenAiAdapter, StartError> {
     let settings = settings(provider).with_defaults(registry.catalogue());
-    let mut adapter = OpenAiConfig::new(&provider.id, settings.base_url.unwrap_or_default());
+    let mut adapter = HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default());
     if let Some(key) = &provider.api_key {
         adapter = adapter.with_key(Secret::new(key.0.clone()));
     }

@@ -9,7 +9,7 @@ use actix_web::http::header;
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use muster_actors::Error;
-use muster_providers::{ChatEvent, FinishReason, Usage};
+use muster_providers::{ChatEvent, Delta, FinishReason, Usage};
 use tokio::time::{Instant, Sleep};
 
 /// A comment line keeps an idle line open through proxies.
@@ -21,7 +21,7 @@ const WRITE_SIZE: usize = 16 << 10;
 pub trait Frames {
     /// What comes before the first delta.
     fn start(&mut self, out: &mut BytesMut);
-    fn delta(&mut self, text: &str, out: &mut BytesMut);
+    fn delta(&mut self, delta: &Delta, out: &mut BytesMut);
     fn done(&mut self, finish: FinishReason, usage: Usage, out: &mut BytesMut);
     /// An honest end in the middle; nothing follows it.
     fn error(&mut self, error: &Error, out: &mut BytesMut);
@@ -83,7 +83,7 @@ where
                 this.frames.start(&mut out);
             }
             match part {
-                Some(Ok(ChatEvent::Delta(text))) => this.frames.delta(&text, &mut out),
+                Some(Ok(ChatEvent::Delta(delta))) => this.frames.delta(&delta, &mut out),
                 Some(Ok(ChatEvent::Done { finish, usage })) => {
                     // The chain counts where a provider gives no figures, so they are always there.
                     this.frames.done(finish, usage.unwrap_or_default(), &mut out);

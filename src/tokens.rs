@@ -16,7 +16,7 @@ pub fn of_text(model: &dyn ChatModel, text: &str, bytes_per_token: usize) -> u32
 
 /// Tokens of a whole prompt; long is what is long together.
 pub fn of_prompt(model: &dyn ChatModel, request: &ChatRequest, bytes_per_token: usize) -> u32 {
-    let texts = || request.messages.iter().map(|message| message.content.as_str());
+    let texts = || request.messages.iter().flat_map(|message| message.content.texts());
     let long = texts().map(str::len).sum::<usize>() > MAX_COUNTED_BYTES;
     let counted = |text| if long { rough(text, bytes_per_token) } else { of_text(model, text, bytes_per_token) };
     texts().map(|text| counted(text).saturating_add(TURN_TOKENS)).fold(0, u32::saturating_add)

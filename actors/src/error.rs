@@ -31,6 +31,8 @@ pub enum Kind {
     RateLimited,
     /// A quota of the plan or a budget is spent.
     QuotaExceeded,
+    /// The money set aside for a key, a model or a call is spent.
+    BudgetExhausted,
     /// Every provider of the chain failed.
     ProviderFailed,
     /// The model is known, its provider is not set up.
@@ -123,7 +125,9 @@ impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let kind = match (fault.class, fault.client) {
             (FaultClass::Client, Some(ClientFault::ContextLengthExceeded)) => Kind::ContextLengthExceeded,
-            (FaultClass::Client, Some(ClientFault::UnsupportedValue)) => Kind::UnsupportedValue,
+            (FaultClass::Client, Some(ClientFault::UnsupportedValue | ClientFault::Unsupported)) => {
+                Kind::UnsupportedValue
+            }
             (FaultClass::Client, _) => Kind::Invalid,
             (FaultClass::Transient | FaultClass::Throttled | FaultClass::Hard, _) => Kind::ProviderFailed,
         };

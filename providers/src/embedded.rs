@@ -12,7 +12,7 @@ use muster_models::{
 use tokio::time::timeout;
 
 use crate::{
-    Adapter, Call, ChatEvent, ChatReply, ChatRequest, ChatStream, ClientFault, Fault, FaultClass, FinishReason,
+    Adapter, Call, ChatEvent, ChatReply, ChatRequest, ChatStream, ClientFault, Delta, Fault, FaultClass, FinishReason,
     Message, Phase, ResponseFormat, Role, Timeouts, Usage,
 };
 
@@ -53,9 +53,10 @@ impl Adapter for EmbeddedAdapter {
             let mut content = String::new();
             while let Some(event) = stream.next().await {
                 match event? {
-                    ChatEvent::Delta(text) => content.push_str(&text),
+                    ChatEvent::Delta(Delta::Text { text, .. }) => content.push_str(&text),
+                    ChatEvent::Delta(_) => {}
                     ChatEvent::Done { finish, usage } => {
-                        return Ok(ChatReply { content, finish, usage, model: call.upstream_model });
+                        return Ok(ChatReply::text(content, finish, usage, call.upstream_model));
                     }
                 }
             }
@@ -103,7 +104,7 @@ async fn next(generation: &mut Generation, wait: Duration, phase: Phase) -> Resu
         }
     });
     match event.await {
-        Ok(Some(GenerateEvent::Delta(text))) => Ok(ChatEvent::Delta(text)),
+        Ok(Some(GenerateEvent::Delta(text))) => Ok(ChatEvent::text(text)),
         Ok(Some(GenerateEvent::Done { finish, usage })) => Ok(done(finish, usage)),
         Ok(Some(GenerateEvent::Failed(error))) => Err(Fault { phase, ..fault(error) }),
         Ok(None) => Err(died(phase)),
@@ -182,6 +183,6 @@ fn turn(message: &Message) -> Turn {
             Role::Assistant => Speaker::Assistant,
             Role::Tool => Speaker::Tool,
         },
-        content: message.content.clone(),
+        content: message.content.text().into_owned(),
     }
 }

@@ -37,6 +37,9 @@ pub enum ClientFault {
     ContextLengthExceeded,
     UnsupportedValue,
     InvalidRequest,
+    /// Nothing is wrong with the request: this provider, as its adapter knows without asking it, cannot do what it
+    /// asks for. Another one may.
+    Unsupported,
 }
 
 /// One failure of one provider.
@@ -67,6 +70,15 @@ impl Fault {
 
     pub fn transient(phase: Phase, message: impl Into<String>) -> Self {
         Self::new(FaultClass::Transient, phase, message)
+    }
+
+    /// A provider that cannot do what a field asks for; told without a call.
+    pub fn unsupported(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            client: Some(ClientFault::Unsupported),
+            param: Some(param.into()),
+            ..Self::new(FaultClass::Client, Phase::Connect, message)
+        }
     }
 
     pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {

@@ -7,6 +7,7 @@ mod catalogue;
 mod chat;
 mod embedded;
 mod fault;
+mod http;
 mod openai;
 mod registry;
 mod retry_after;
@@ -19,12 +20,14 @@ pub use catalogue::{
     cost_usd,
 };
 pub use chat::{
-    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, FinishReason, Message, ResponseFormat, Role, Sampling,
-    Timeouts, Usage,
+    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, Delta, EmbedCall, EmbedInput, EmbedReply,
+    EmbedRequest, FinishReason, Image, ImageSource, Message, Part, ResponseFormat, Role, Sampling, Timeouts, Tool,
+    ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
-pub use openai::{ConfigError, OpenAiAdapter, OpenAiConfig, install_tls};
+pub use http::{ConfigError, HttpConfig, install_tls};
+pub use openai::OpenAiAdapter;
 pub use registry::{
     Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,
 };

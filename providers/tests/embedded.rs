@@ -102,10 +102,10 @@ async fn an_answer_streams_and_adds_up() {
     let (adapter, _) = adapter(Scripted::new(Ok(script)));
     let events: Vec<_> = adapter.stream(core_call()).await.unwrap().collect().await;
     let end = ChatEvent::Done { finish: FinishReason::Length, usage: FIGURES };
-    assert_eq!(events, [Ok(ChatEvent::Delta("He".into())), Ok(ChatEvent::Delta("y".into())), Ok(end)]);
+    assert_eq!(events, [Ok(ChatEvent::text("He")), Ok(ChatEvent::text("y")), Ok(end)]);
     let reply = adapter.complete(core_call()).await.unwrap();
-    assert_eq!((reply.content.as_str(), reply.model.as_str()), ("Hey", "muster-core"));
-    assert_eq!((reply.finish, reply.usage), (FinishReason::Length, FIGURES));
+    assert_eq!((reply.first.content.as_str(), reply.model.as_str()), ("Hey", "muster-core"));
+    assert_eq!((reply.first.finish, reply.usage), (FinishReason::Length, FIGURES));
     assert_eq!(adapter.count_prompt(&core_call()), Some(6));
 }
 
@@ -113,13 +113,13 @@ async fn an_answer_streams_and_adds_up() {
 async fn an_empty_answer_is_an_answer() {
     let (adapter, _) = adapter(Scripted::new(Ok(vec![done(Finish::Stop)])));
     let reply = adapter.complete(core_call()).await.unwrap();
-    assert_eq!((reply.content.as_str(), reply.finish), ("", FinishReason::Stop));
+    assert_eq!((reply.first.content.as_str(), reply.first.finish), ("", FinishReason::Stop));
 }
 
 #[tokio::test]
 async fn a_request_is_translated_field_by_field() {
     let (adapter, model) = adapter(Scripted::new(Ok(vec![done(Finish::Stop)])));
-    let say = |role, content: &str| Message { role, content: content.to_owned(), name: None };
+    let say = |role, content: &str| Message::text(role, content);
     let schema = serde_json::json!({"type": "object"});
     let request = ChatRequest {
         messages: vec![
@@ -139,7 +139,7 @@ async fn a_request_is_translated_field_by_field() {
         },
         max_tokens: Some(9999),
         format: ResponseFormat::JsonSchema { name: "n".to_owned(), schema: schema.clone(), strict: None },
-        user: None,
+        ..ChatRequest::default()
     };
     let full = Call { request: Arc::new(request), ..core_call() };
     adapter.complete(full).await.unwrap();
@@ -217,7 +217,7 @@ async fn a_break_is_hidden_before_the_first_text_and_told_after_it() {
         let script = [vec![delta("a")], end].concat();
         let (adapter, _) = self::adapter(Scripted::new(Ok(script)));
         let events: Vec<_> = adapter.stream(core_call()).await.unwrap().collect().await;
-        assert_eq!(events[0], Ok(ChatEvent::Delta("a".into())));
+        assert_eq!(events[0], Ok(ChatEvent::text("a")));
         let fault = events[1].clone().unwrap_err();
         assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::BetweenDeltas));
         assert_eq!(events.len(), 2);

@@ -274,7 +274,7 @@ async fn a_redirect_is_not_followed() {
 
 #[tokio::test]
 async fn a_fault_shows_neither_key_nor_prompt_and_is_bounded() {
-    let prompt = &call().request.messages[0].content;
+    let prompt = call().request.messages[0].content.text().into_owned();
     let long = "x".repeat(5000);
     for message in [
         format!("Incorrect API key provided: {KEY}. And sk-test****cdef, {long}"),

@@ -8,7 +8,7 @@
 
 mod support;
 
-use muster_providers::{Adapter, OpenAiAdapter, OpenAiConfig};
+use muster_providers::{Adapter, HttpConfig, OpenAiAdapter};
 use support::{DONE, KEY, Request, adapter, call, collect, delta, finish, http, serve};
 use tokio::sync::mpsc;
 
@@ -53,14 +53,14 @@ async fn a_request_carries_its_key_and_its_trace_and_nothing_odd() {
     assert_eq!(request.header("cookie"), None);
     assert_eq!(request.header("host"), Some(addr.to_string().as_str()));
     let body: serde_json::Value = serde_json::from_str(&request.body).unwrap();
-    assert_eq!(body["messages"][0]["content"], call().request.messages[0].content.as_str());
+    assert_eq!(body["messages"][0]["content"], *call().request.messages[0].content.text());
     assert_eq!(body["stream"], false);
 }
 
 #[tokio::test]
 async fn without_a_key_nothing_is_authorized() {
     let (addr, mut requests) = recording().await;
-    let config = OpenAiConfig::new("local", format!("http://{addr}/v1"));
+    let config = HttpConfig::new("local", format!("http://{addr}/v1"));
     OpenAiAdapter::new(config).unwrap().complete(call()).await.unwrap();
     assert_eq!(requests.recv().await.unwrap().1.header("authorization"), None);
 }
@@ -92,7 +92,7 @@ async fn connections_are_used_again() {
 
 #[test]
 fn the_adapter_does_not_show_its_key() {
-    let config = OpenAiConfig::new("p", "http://127.0.0.1:1/v1").with_key(muster_providers::Secret::new(KEY));
+    let config = HttpConfig::new("p", "http://127.0.0.1:1/v1").with_key(muster_providers::Secret::new(KEY));
     let shown = format!("{config:?} {:?}", OpenAiAdapter::new(config.clone()).unwrap());
     assert!(!shown.contains(KEY), "{shown}");
 }

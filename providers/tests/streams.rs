@@ -83,10 +83,10 @@ async fn an_answer_in_one_piece_becomes_one_delta() {
     let body = r#"{"model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"Hey"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}"#;
     let addr = answering(http("200 OK", "", body)).await;
     let said = collect(adapter(addr).stream(call()).await.unwrap()).await;
-    assert_eq!(said, [Ok(ChatEvent::Delta("Hey".to_owned())), done(FinishReason::Stop, FIGURES)]);
+    assert_eq!(said, [Ok(ChatEvent::text("Hey")), done(FinishReason::Stop, FIGURES)]);
     let reply = adapter(addr).complete(call()).await.unwrap();
-    assert_eq!((reply.content.as_str(), reply.model.as_str()), ("Hey", "m-1"));
-    assert_eq!((reply.finish, reply.usage), (FinishReason::Stop, FIGURES));
+    assert_eq!((reply.first.content.as_str(), reply.model.as_str()), ("Hey", "m-1"));
+    assert_eq!((reply.first.finish, reply.usage), (FinishReason::Stop, FIGURES));
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn a_finished_answer_does_not_wait_for_usage_for_ever() {
 async fn a_slow_reader_is_not_the_providers_fault() {
     let (addr, mut closed) = watched(delta("a")).await;
     let mut stream = adapter(addr).stream(call_with(LONG, SHORT)).await.unwrap();
-    assert_eq!(stream.next().await, Some(Ok(ChatEvent::Delta("a".to_owned()))));
+    assert_eq!(stream.next().await, Some(Ok(ChatEvent::text("a"))));
     let unread = tokio::time::timeout(SHORT * 2, closed.recv()).await;
     assert!(unread.is_err(), "the connection was given up while nobody read");
     let asked = tokio::time::Instant::now();
@@ -212,7 +212,7 @@ async fn deltas_that_came_together_are_ready_together() {
             stream.next().await
         };
         match event.unwrap().unwrap() {
-            ChatEvent::Delta(delta) => text.push_str(&delta),
+            ChatEvent::Delta(delta) => text.push_str(&delta.text().unwrap()),
             ChatEvent::Done { .. } => break,
         }
     }
@@ -243,7 +243,7 @@ async fn watched(before: String) -> (std::net::SocketAddr, mpsc::Receiver<()>) {
 async fn dropping_the_stream_closes_the_connection() {
     let (addr, mut closed) = watched(delta("a")).await;
     let mut stream = adapter(addr).stream(call()).await.unwrap();
-    assert_eq!(stream.next().await, Some(Ok(ChatEvent::Delta("a".to_owned()))));
+    assert_eq!(stream.next().await, Some(Ok(ChatEvent::text("a"))));
     assert!(closed.try_recv().is_err());
     drop(stream);
     tokio::time::timeout(LONG, closed.recv()).await.unwrap().unwrap();

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::BytesMut;
 use muster_actors::limits::Estimate;
 use muster_actors::{Clock, Error};
-use muster_providers::{ChatRequest, FinishReason, Message, Role, Sampling, Usage};
+use muster_providers::{ChatRequest, Delta, FinishReason, Message, Role, Sampling, Usage};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -57,7 +57,7 @@ impl FromJson for ChatABody {
 impl ChatABody {
     fn request(&self) -> ChatRequest {
         ChatRequest {
-            messages: vec![Message { role: Role::User, content: self.message.clone(), name: None }],
+            messages: vec![Message::text(Role::User, self.message.clone())],
             sampling: Sampling { temperature: self.temperature.map(|number| number as f32), ..Sampling::default() },
             max_tokens: Some(MAX_TOKENS),
             ..ChatRequest::default()
@@ -107,7 +107,7 @@ pub async fn chat(
     let answer = chat::complete(&app, ask, reservation).await?;
     Ok(HttpResponse::Ok().json(ChatResultA {
         success: true,
-        response: answer.reply.content,
+        response: answer.reply.first.content,
         model: answer.model_id,
         tokens: answer.usage.total(),
         timestamp: app.clock.now().rfc3339(),
@@ -124,8 +124,9 @@ struct FramesA {
 impl Frames for FramesA {
     fn start(&mut self, _: &mut BytesMut) {}
 
-    fn delta(&mut self, text: &str, out: &mut BytesMut) {
-        self.text.push_str(text);
+    fn delta(&mut self, delta: &Delta, out: &mut BytesMut) {
+        let Some(text) = delta.text() else { return };
+        self.text.push_str(&text);
         frame(Some("delta"), &json!({ "delta": text }), out);
     }
 

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use muster_actors::limits::Estimate;
 use muster_actors::provider::Attempt;
 use muster_actors::{Clock, Error, Millis};
-use muster_providers::{ChatRequest, FinishReason, Message, Sampling, Usage};
+use muster_providers::{ChatRequest, Delta, FinishReason, Message, Sampling, Usage};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -133,13 +133,13 @@ pub async fn chat(
     }
     let answer = chat::complete(&app, ask, reservation).await?;
     Ok(HttpResponse::Ok().json(ChatReplyAgent {
-        content: answer.reply.content,
+        content: answer.reply.first.content,
         model: answer.model_id,
         provider: answer.provider_id,
         tokens: tokens(answer.usage),
         latency_ms: latency(&app.clock, asked_at),
         cost_usd: chat::cost_usd(answer.cost_nanos),
-        finish_reason: answer.reply.finish,
+        finish_reason: answer.reply.first.finish,
         attempts: answer.attempts,
     }))
 }
@@ -170,8 +170,9 @@ impl Frames for FramesAgent {
         frame(Some("start"), &start, out);
     }
 
-    fn delta(&mut self, text: &str, out: &mut BytesMut) {
-        self.text.push_str(text);
+    fn delta(&mut self, delta: &Delta, out: &mut BytesMut) {
+        let Some(text) = delta.text() else { return };
+        self.text.push_str(&text);
         frame(Some("delta"), &json!({ "content": text }), out);
     }
 

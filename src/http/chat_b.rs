@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use muster_actors::ids::{IdKind, new_id};
 use muster_actors::limits::Estimate;
 use muster_actors::{Clock, Error};
-use muster_providers::{ChatRequest, FinishReason, Message, ResponseFormat, Sampling, Usage};
+use muster_providers::{ChatRequest, Delta, FinishReason, Message, ResponseFormat, Sampling, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -171,6 +171,7 @@ impl ChatCompletionBody {
             max_tokens: Some(self.limit()),
             format: self.response_format.clone(),
             user: self.user.clone(),
+            ..ChatRequest::default()
         }
     }
 }
@@ -261,8 +262,8 @@ pub async fn complete(
         model: answer.model_id,
         choices: vec![Choice {
             index: 0,
-            message: AnswerMessage { role: "assistant", content: answer.reply.content },
-            finish_reason: answer.reply.finish,
+            message: AnswerMessage { role: "assistant", content: answer.reply.first.content },
+            finish_reason: answer.reply.first.finish,
         }],
         usage: UsageB::from(answer.usage),
     }))
@@ -299,7 +300,8 @@ impl Frames for FramesB {
         self.chunk(json!([{ "index": 0, "delta": delta, "finish_reason": null }]), None, out);
     }
 
-    fn delta(&mut self, text: &str, out: &mut BytesMut) {
+    fn delta(&mut self, delta: &Delta, out: &mut BytesMut) {
+        let Some(text) = delta.text() else { return };
         self.chunk(json!([{ "index": 0, "delta": { "content": text }, "finish_reason": null }]), None, out);
     }
 

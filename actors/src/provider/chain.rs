@@ -93,7 +93,7 @@ impl Chain {
         won.permit.done(won.latency);
         let reply = won.value;
         let meter = Meter::new(&self.0.counter, &won.route, won.call);
-        let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply.content));
+        let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
         Ok(Answer {
             cost_nanos: meter.cost_nanos(usage),
             usage,
@@ -135,7 +135,8 @@ impl Chain {
 
     fn walk<'a>(&'a self, ask: &'a ChatAsk, started: Instant) -> Result<Walk<'a>, ChainError> {
         let refused = |error| ChainError { error, attempts: Vec::new() };
-        let candidates = self.0.registry.resolve(ask.model.as_deref()).map_err(|e| refused(failure::unresolved(e)))?;
+        let asked = ask.models.first().map(String::as_str);
+        let candidates = self.0.registry.resolve(asked).map_err(|e| refused(failure::unresolved(e)))?;
         let routes: Vec<Route> = candidates
             .into_iter()
             .filter_map(|candidate| {
@@ -144,7 +145,7 @@ impl Chain {
             })
             .collect();
         if routes.is_empty() {
-            return Err(refused(failure::no_adapter(ask.model.as_deref())));
+            return Err(refused(failure::no_adapter(asked)));
         }
         Ok(Walk::new(&self.0.options, ask, routes, started))
     }

@@ -13,6 +13,8 @@ pub(super) struct Losses {
     pub(super) failed: Option<(String, Fault)>,
     /// The last one in this process that was not ready, and how.
     pub(super) not_ready: Option<Fault>,
+    /// The first one that cannot do what was asked.
+    pub(super) unsupported: Option<Fault>,
     /// A provider that does not know the model's made-up name.
     pub(super) unknown: Option<Fault>,
     /// The soonest time to try again, of those that could not be asked.
@@ -57,6 +59,9 @@ impl Losses {
             let message =
                 "no provider can be asked now: each failed repeatedly or is restarting, and will be tried again";
             return Error::new(Kind::Unavailable, message).retry_in(soonest);
+        }
+        if let Some(fault) = self.unsupported {
+            return refused(fault);
         }
         let model = asked.unwrap_or("default").to_owned();
         let error = unresolved(ResolveError::NotFound { model });

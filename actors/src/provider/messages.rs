@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{ChatReply, ChatRequest, ProviderKind, Usage};
+use muster_providers::{ChatReply, ChatRequest, EmbedReply, EmbedRequest, ProviderKind, Usage};
 use serde::Serialize;
 
 use super::breaker::BreakerStatus;
@@ -12,14 +12,44 @@ use crate::Error;
 /// One chat for the chain.
 #[derive(Debug, Clone)]
 pub struct ChatAsk {
-    /// A model, a family, or `None` for the chain itself.
-    pub model: Option<String>,
+    /// Models or families in the order to be tried; none means the chain itself.
+    pub models: Vec<String>,
     pub request: Arc<ChatRequest>,
     /// Passed on to the provider.
     pub request_id: String,
     pub traceparent: Option<String>,
     /// In place of the chain's own; the edge bounds it.
     pub deadline: Option<Duration>,
+    /// In place of the chain's own; the edge bounds it.
+    pub retries: Option<u32>,
+    /// A second provider is asked too where the first has not answered after this; the first answer wins.
+    pub hedge_after: Option<Duration>,
+}
+
+/// Texts to be embedded. Vectors of different models do not compare, so only providers of the one model are asked.
+#[derive(Debug, Clone)]
+pub struct EmbedAsk {
+    /// An embedding model; `None` or `default` for the embedded one.
+    pub model: Option<String>,
+    pub request: Arc<EmbedRequest>,
+    /// Passed on to the provider.
+    pub request_id: String,
+    pub traceparent: Option<String>,
+}
+
+/// Vectors, and who gave them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    pub reply: EmbedReply,
+    /// The provider's figures, or counted and marked `estimated`.
+    pub usage: Usage,
+    pub model_id: String,
+    pub provider_id: String,
+    pub attempts: Vec<Attempt>,
+    /// Billionths of a dollar; `None` where the model's price is not known.
+    pub cost_nanos: Option<u64>,
+    /// Of the whole request.
+    pub latency: Duration,
 }
 
 /// How one attempt ended.
@@ -35,6 +65,8 @@ pub enum AttemptOutcome {
     Hard,
     /// The request itself was refused.
     Client,
+    /// It cannot do what was asked, as is known without asking it.
+    Unsupported,
     /// It does not know the model, whose name the client made up.
     UnknownModel,
     /// The embedded model is absent, loading or full.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_providers::{Adapter, Call, Price, Usage};
+use muster_providers::{Adapter, Call, ChatReply, Choice, Price, Usage};
 
 use super::chain::Route;
 use super::options::TokenCounter;
@@ -39,8 +39,12 @@ impl Meter {
         if text.is_empty() { 0 } else { self.counter.text(&self.model_id, text) }
     }
 
-    pub(super) fn counted(&self, answer: &str) -> Usage {
-        Usage { prompt_tokens: self.prompt(), completion_tokens: self.text(answer), estimated: true }
+    pub(super) fn counted(&self, reply: &ChatReply) -> Usage {
+        let calls = |choice: &Choice| {
+            choice.tool_calls.iter().map(|call| self.text(&call.name) + self.text(&call.arguments)).sum::<u32>()
+        };
+        let answers = reply.choices().map(|choice| self.text(&choice.content).saturating_add(calls(choice)));
+        Usage { prompt_tokens: self.prompt(), completion_tokens: answers.fold(0, u32::saturating_add), estimated: true }
     }
 
     pub(super) fn cost_nanos(&self, usage: Usage) -> Option<u64> {

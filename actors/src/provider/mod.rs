@@ -26,6 +26,8 @@ mod watch;
 pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, Reason};
 pub use chain::Chain;
 pub use jitter::Jitter;
-pub use messages::{Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, ProviderStatus, Settlement, StreamEnd};
+pub use messages::{
+    Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, EmbedAsk, Embedded, ProviderStatus, Settlement, StreamEnd,
+};
 pub use options::{ChainOptions, Provider, TokenCounter};
 pub use stream::Streaming;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use muster_providers::Usage;
+use muster_providers::{Delta, Usage};
 use tokio::time::Instant;
 
 use super::messages::{Settlement, StreamEnd};
@@ -40,8 +40,14 @@ impl Account {
         self
     }
 
-    pub(super) fn delivered(&mut self, delta: &str) {
-        self.text.push_str(delta);
+    pub(super) fn delivered(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Tool { call, .. } => {
+                self.text.push_str(call.name.as_deref().unwrap_or_default());
+                self.text.push_str(&call.arguments);
+            }
+            delta => self.text.push_str(&delta.text().unwrap_or_default()),
+        }
         if self.text.len() >= PIECE
             && let Some(meter) = &self.meter
         {
@@ -63,8 +69,8 @@ impl Account {
 
     fn counted(&self) -> Usage {
         let Some(meter) = &self.meter else { return Usage::default() };
-        let rest = meter.counted(&self.text);
-        Usage { completion_tokens: rest.completion_tokens.saturating_add(self.counted), ..rest }
+        let completion_tokens = meter.text(&self.text).saturating_add(self.counted);
+        Usage { prompt_tokens: meter.prompt(), completion_tokens, estimated: true }
     }
 
     fn tell_counted(&mut self, end: StreamEnd) {

@@ -73,9 +73,9 @@ impl Streaming {
 
     fn pass_on(&mut self, event: ChatEvent) -> ChatEvent {
         match event {
-            ChatEvent::Delta(text) => {
-                self.account.delivered(&text);
-                ChatEvent::Delta(text)
+            ChatEvent::Delta(delta) => {
+                self.account.delivered(&delta);
+                ChatEvent::Delta(delta)
             }
             ChatEvent::Done { finish, usage } => {
                 if let Some(live) = self.live.take() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use muster_providers::{Call, Fault, FaultClass};
+use muster_providers::{Call, ClientFault, Fault, FaultClass};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::breaker::{Entry, Permit};
@@ -162,6 +162,10 @@ impl<'a> Walk<'a> {
                 permit.client_fault();
                 self.losses.unknown = Some(fault);
             }
+            AttemptOutcome::Unsupported => {
+                drop(permit);
+                self.losses.unsupported.get_or_insert(fault);
+            }
             AttemptOutcome::Client => {
                 permit.client_fault();
                 return Next::Refuse(fault);
@@ -206,7 +210,7 @@ impl<'a> Walk<'a> {
     }
 
     fn lost(self) -> ChainError {
-        ChainError { error: self.losses.conclude(self.ask.model.as_deref()), attempts: self.attempts }
+        ChainError { error: self.losses.conclude(self.ask.models.first().map(String::as_str)), attempts: self.attempts }
     }
 }
 
@@ -219,6 +223,7 @@ fn outcome_of(route: &Route, fault: &Fault) -> AttemptOutcome {
         FaultClass::Transient => AttemptOutcome::Transient,
         FaultClass::Throttled => AttemptOutcome::Throttled,
         FaultClass::Hard => AttemptOutcome::Hard,
+        FaultClass::Client if fault.client == Some(ClientFault::Unsupported) => AttemptOutcome::Unsupported,
         FaultClass::Client => AttemptOutcome::Client,
     }
 }

@@ -4,14 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::dialect::{Dialect, LimitField, SeedField};
+use crate::http::Mode;
 use crate::{Call, ResponseFormat};
-
-/// Whether the answer comes at once or in deltas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    Whole,
-    Streamed,
-}
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -47,7 +41,7 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct WireMessage<'a> {
     role: &'static str,
-    content: &'a str,
+    content: std::borrow::Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
 }
@@ -107,7 +101,7 @@ fn messages(call: &Call, dialect: Dialect) -> Vec<WireMessage<'_>> {
         .iter()
         .map(|message| WireMessage {
             role: dialect.role(message.role),
-            content: &message.content,
+            content: message.content.text(),
             name: message.name.as_deref().filter(|_| dialect.takes_names()),
         })
         .collect()
@@ -148,8 +142,8 @@ mod tests {
     fn full() -> ChatRequest {
         ChatRequest {
             messages: vec![
-                Message { role: Role::Developer, content: "be brief".into(), name: None },
-                Message { role: Role::User, content: "hi".into(), name: Some("ann".into()) },
+                Message::text(Role::Developer, "be brief"),
+                Message { name: Some("ann".into()), ..Message::text(Role::User, "hi") },
             ],
             sampling: Sampling {
                 temperature: Some(0.7),
@@ -166,6 +160,7 @@ mod tests {
                 strict: Some(true),
             },
             user: Some("u1".into()),
+            ..ChatRequest::default()
         }
     }
 
@@ -175,10 +170,7 @@ mod tests {
 
     #[test]
     fn what_is_not_set_is_not_sent() {
-        let request = ChatRequest {
-            messages: vec![Message { role: Role::User, content: "hi".into(), name: None }],
-            ..ChatRequest::default()
-        };
+        let request = ChatRequest { messages: vec![Message::text(Role::User, "hi")], ..ChatRequest::default() };
         assert_eq!(
             sent(&call("m", request), Dialect::Common, Mode::Whole),
             r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}"#

@@ -5,20 +5,16 @@ use std::time::Duration;
 
 use reqwest::Response;
 use serde_json::Value;
-use tokio::time::Instant;
 
-use super::body::Mode;
-use super::origin::{Origin, Reporter};
-use super::send::{ReadError, read_into, send};
+use super::Server;
+use super::send::{reporter, send};
 use super::wire::{Completion, Finish};
+use crate::http::{Mode, Reporter, read_body};
 use crate::{Call, ChatReply, Fault, FinishReason, Phase};
 
-/// The largest whole answer, in bytes.
-pub(super) const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
-
-pub(super) async fn complete(origin: Arc<Origin>, call: Call) -> Result<ChatReply, Fault> {
-    let reporter = Reporter::new(origin.clone(), call.request.clone());
-    let response = send(&origin, &reporter, &call, Mode::Whole).await?;
+pub(super) async fn complete(server: Arc<Server>, call: Call) -> Result<ChatReply, Fault> {
+    let reporter = reporter(&server, &call);
+    let response = send(&server, &reporter, &call, Mode::Whole).await?;
     let mut reply = read_reply(&reporter, response, call.timeouts.first_delta, Phase::Body).await?;
     if reply.model.is_empty() {
         reply.model = call.upstream_model;
@@ -33,14 +29,7 @@ pub(super) async fn read_reply(
     limit: Duration,
     phase: Phase,
 ) -> Result<ChatReply, Fault> {
-    let mut body = Vec::new();
-    read_into(&mut body, response, MAX_BODY_BYTES, Instant::now() + limit).await.map_err(|error| match error {
-        ReadError::TooLarge => {
-            reporter.transient(phase, format_args!("sent an answer of more than {MAX_BODY_BYTES} bytes"))
-        }
-        ReadError::TimedOut => reporter.transient(phase, format_args!("did not finish its answer within {limit:?}")),
-        ReadError::Broken(error) => reporter.transport(phase, &error),
-    })?;
+    let body = read_body(reporter, response, limit, phase).await?;
     parse(reporter, &body, phase)
 }
 
@@ -63,15 +52,13 @@ fn parse(reporter: &Reporter, body: &[u8], phase: Phase) -> Result<ChatReply, Fa
         (Some(Finish::Broken), _) => Err(reporter.transient(phase, "says that its model failed")),
         (None, None) => Err(malformed("no message".to_owned())),
         (None, Some(text)) if text.is_empty() => Err(malformed("an unfinished message".to_owned())),
-        (finish, text) => Ok(ChatReply {
-            content: text.unwrap_or_default(),
-            finish: match finish {
+        (finish, text) => {
+            let finish = match finish {
                 Some(Finish::Proper(reason)) => reason,
                 _ => FinishReason::Stop,
-            },
-            usage,
-            model: completion.model.unwrap_or_default(),
-        }),
+            };
+            Ok(ChatReply::text(text.unwrap_or_default(), finish, usage, completion.model.unwrap_or_default()))
+        }
     }
 }
 

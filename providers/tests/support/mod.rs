@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use muster_providers::{
-    Call, ChatEvent, ChatRequest, ChatStream, Fault, Message, OpenAiAdapter, OpenAiConfig, Role, Secret, Timeouts,
+    Call, ChatEvent, ChatRequest, ChatStream, Fault, HttpConfig, Message, OpenAiAdapter, Role, Secret, Timeouts,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -152,7 +152,7 @@ pub(crate) fn adapter(addr: SocketAddr) -> OpenAiAdapter {
 }
 
 pub(crate) fn adapter_at(base_url: &str) -> OpenAiAdapter {
-    OpenAiAdapter::new(OpenAiConfig::new("mock", base_url).with_key(Secret::new(KEY))).unwrap()
+    OpenAiAdapter::new(HttpConfig::new("mock", base_url).with_key(Secret::new(KEY))).unwrap()
 }
 
 pub(crate) fn call() -> Call {
@@ -164,11 +164,7 @@ pub(crate) fn call_within(timeouts: Timeouts) -> Call {
         upstream_model: "m".to_owned(),
         takes_sampling: true,
         request: Arc::new(ChatRequest {
-            messages: vec![Message {
-                role: Role::User,
-                content: "a prompt nobody else may read".to_owned(),
-                name: None,
-            }],
+            messages: vec![Message::text(Role::User, "a prompt nobody else may read")],
             ..ChatRequest::default()
         }),
         timeouts,
@@ -187,7 +183,7 @@ pub(crate) fn text(events: &[Result<ChatEvent, Fault>]) -> String {
     events
         .iter()
         .filter_map(|event| match event {
-            Ok(ChatEvent::Delta(text)) => Some(text.as_str()),
+            Ok(ChatEvent::Delta(delta)) => delta.text(),
             _ => None,
         })
         .collect()

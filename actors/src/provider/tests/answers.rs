@@ -39,7 +39,7 @@ fn the_cost_is_the_usage_at_the_models_price() {
         let figures = Usage { prompt_tokens: 1_000_000, completion_tokens: 0, estimated: false };
         let one = Double::always(Act::Figures(1, figures));
         let chain = chain_of(&tree, &[settings(&entry.provider, &[&entry.id])], &[&one], options()).await;
-        let answer = chain.complete(ChatAsk { model: Some(entry.id.clone()), ..ask() }).await.unwrap();
+        let answer = chain.complete(ChatAsk { models: vec![entry.id.clone()], ..ask() }).await.unwrap();
         // A million tokens cost what the price says a million cost.
         assert_eq!(answer.cost_nanos, Some((entry.price_in * 1e9).round() as u64));
         assert_eq!(answer.model_id, entry.id);

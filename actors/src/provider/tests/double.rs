@@ -98,7 +98,7 @@ impl Double {
 }
 
 fn delta() -> ChatEvent {
-    ChatEvent::Delta("word ".to_owned())
+    ChatEvent::text("word ")
 }
 
 fn words(count: usize, end: Result<Option<Usage>, Ending>) -> ChatStream {
@@ -146,8 +146,8 @@ impl Adapter for Double {
             let mut content = String::new();
             while let Some(event) = stream.next().await {
                 match event? {
-                    ChatEvent::Delta(text) => content.push_str(&text),
-                    ChatEvent::Done { finish, usage } => return Ok(ChatReply { content, finish, usage, model }),
+                    ChatEvent::Delta(delta) => content.push_str(&delta.text().unwrap_or_default()),
+                    ChatEvent::Done { finish, usage } => return Ok(ChatReply::text(content, finish, usage, model)),
                 }
             }
             panic!("no double is asked for a whole answer that is cut")
@@ -174,7 +174,7 @@ pub(super) struct Words;
 
 impl TokenCounter for Words {
     fn prompt(&self, model_id: &str, request: &ChatRequest) -> u32 {
-        request.messages.iter().map(|message| self.text(model_id, &message.content)).sum()
+        request.messages.iter().map(|message| self.text(model_id, &message.content.text())).sum()
     }
 
     fn text(&self, _: &str, text: &str) -> u32 {

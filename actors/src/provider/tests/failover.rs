@@ -17,7 +17,7 @@ fn each_fault_of_a_provider_leads_to_the_next() {
             let (one, two) = (Double::always(act), Double::always(Act::Answer(2)));
             let chain = chain(&tree, &[&one, &two], options()).await;
             let answer = chain.complete(ask()).await.unwrap();
-            assert_eq!((answer.provider_id.as_str(), answer.reply.content.as_str()), ("two", "word word "));
+            assert_eq!((answer.provider_id.as_str(), answer.reply.first.content.as_str()), ("two", "word word "));
             assert_eq!(tried(&answer.attempts), [("one", outcome), ("two", AttemptOutcome::Ok)]);
             counted(&chain, "one", 1).await;
             let status = breaker(&chain, "one");
@@ -147,7 +147,7 @@ fn a_made_up_name_is_not_found_and_its_provider_not_blamed() {
         let one = Double::always(Act::Fail(unknown));
         let chain = chain_of(&tree, &[settings("one", &["*"])], &[&one], options()).await;
         for _ in 0..10 {
-            let refused = chain.complete(ChatAsk { model: Some("made-up".to_owned()), ..ask() }).await.unwrap_err();
+            let refused = chain.complete(ChatAsk { models: vec!["made-up".to_owned()], ..ask() }).await.unwrap_err();
             assert_eq!(refused.error.kind, Kind::ModelNotFound);
             assert_eq!(refused.error.fields[0].loc, ["body", "model"]);
             assert_eq!(tried(&refused.attempts), [("one", AttemptOutcome::UnknownModel)]);
@@ -167,7 +167,7 @@ fn a_name_without_a_provider_is_refused_before_any_attempt() {
             ..settings("two", &["locked"])
         };
         let chain = chain_of(&tree, &[settings("one", &["m"]), keyless], &[&one, &one], options()).await;
-        let asked = |model: &str| ChatAsk { model: Some(model.to_owned()), ..ask() };
+        let asked = |model: &str| ChatAsk { models: vec![model.to_owned()], ..ask() };
         let missing = chain.complete(asked("nobody-has-it")).await.unwrap_err();
         assert_eq!(missing.error.kind, Kind::ModelNotFound);
         let locked = Error::from(chain.complete(asked("locked")).await.unwrap_err());

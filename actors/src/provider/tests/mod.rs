@@ -76,13 +76,15 @@ async fn running(tree: &Tree) {
 
 /// A prompt of three words.
 fn ask() -> ChatAsk {
-    let message = Message { role: Role::User, content: "say some words".to_owned(), name: None };
+    let message = Message::text(Role::User, "say some words".to_owned());
     ChatAsk {
-        model: Some("m".to_owned()),
+        models: vec!["m".to_owned()],
         request: Arc::new(ChatRequest { messages: vec![message], ..ChatRequest::default() }),
         request_id: "req_1".to_owned(),
         traceparent: None,
         deadline: None,
+        retries: None,
+        hedge_after: None,
     }
 }
 

@@ -144,7 +144,7 @@ fn a_stream_that_nobody_could_open_is_settled_too() {
         assert_eq!(refused.error.kind, Kind::ProviderFailed);
         assert_eq!((ledger.only().end, ledger.only().usage), (StreamEnd::Failed, Usage::default()));
         let ledger = Ledger::default();
-        let unknown = ChatAsk { model: Some("nobody-has-it".to_owned()), ..ask() };
+        let unknown = ChatAsk { models: vec!["nobody-has-it".to_owned()], ..ask() };
         chain.stream(unknown, ledger.entry()).await.unwrap_err();
         assert_eq!(ledger.only().end, StreamEnd::Failed);
     });

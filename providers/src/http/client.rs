@@ -1,16 +1,42 @@
-//! The HTTP client of one provider, and the checks of its settings.
+//! The HTTP client of one provider, and its settings with their checks.
 
 use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::redirect::Policy;
 
-use super::OpenAiConfig;
+use crate::Secret;
+
+/// How one provider is reached.
+#[derive(Debug, Clone)]
+pub struct HttpConfig {
+    /// The name in faults and logs.
+    pub provider_id: String,
+    /// `http` or `https`, up to and without the endpoint, such as `/chat/completions`; no user, query or fragment.
+    pub base_url: String,
+    /// `None` sends no credential.
+    pub api_key: Option<Secret>,
+    /// Connections kept open while idle.
+    pub idle_connections: usize,
+}
+
+impl HttpConfig {
+    pub fn new(provider_id: impl Into<String>, base_url: impl Into<String>) -> Self {
+        Self { provider_id: provider_id.into(), base_url: base_url.into(), api_key: None, idle_connections: 256 }
+    }
+
+    pub fn with_key(mut self, key: Secret) -> Self {
+        self.api_key = Some(key);
+        self
+    }
+}
 
 /// A setting that no client can be made of.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    #[error("provider {provider}: base_url {url:?} {why}; write it as https://host/v1, without /chat/completions")]
+    #[error(
+        "provider {provider}: base_url {url:?} {why}; write it as https://host/v1, without the endpoint, such as /chat/completions"
+    )]
     BaseUrl { provider: String, url: String, why: String },
     #[error("provider {provider}: the API key holds a line break or another control character")]
     Key { provider: String },
@@ -24,8 +50,11 @@ pub enum ConfigError {
 /// that a request seldom meets a connection which the other side is just closing.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The address of the chat endpoint under `base_url`.
-pub(super) fn endpoint(config: &OpenAiConfig) -> Result<Url, ConfigError> {
+/// What people paste by mistake.
+const ENDPOINTS: [&str; 3] = ["/chat/completions", "/embeddings", "/messages"];
+
+/// The checked `base_url`, without a slash at its end.
+pub(super) fn base(config: &HttpConfig) -> Result<Url, ConfigError> {
     let bad =
         |why: String| ConfigError::BaseUrl { provider: config.provider_id.clone(), url: config.base_url.clone(), why };
     let mut url = Url::parse(config.base_url.trim()).map_err(|e| bad(format!("is no URL: {e}")))?;
@@ -43,23 +72,22 @@ pub(super) fn endpoint(config: &OpenAiConfig) -> Result<Url, ConfigError> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err(bad("has a query or a fragment".to_owned()));
     }
-    let path = url.path().trim_end_matches('/');
-    if path.ends_with("/chat/completions") {
+    let path = url.path().trim_end_matches('/').to_owned();
+    if ENDPOINTS.iter().any(|endpoint| path.ends_with(endpoint)) {
         return Err(bad("names the endpoint itself".to_owned()));
     }
-    let path = format!("{path}/chat/completions");
     url.set_path(&path);
     Ok(url)
 }
 
-/// A client that goes where it is told and nowhere else: no redirects, no proxy from the environment, no cookies.
 /// Makes ring the process's provider of cryptography; an earlier choice stands.
 pub fn install_tls() {
     // Fails only if a provider of cryptography is there already, and then that one serves.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-pub(super) fn client(config: &OpenAiConfig, url: &Url) -> Result<reqwest::Client, ConfigError> {
+/// A client that goes where it is told and nowhere else: no redirects, no proxy from the environment, no cookies.
+pub(super) fn client(config: &HttpConfig, url: &Url) -> Result<reqwest::Client, ConfigError> {
     install_tls();
     let mut builder = reqwest::Client::builder()
         .redirect(Policy::none())
@@ -85,15 +113,15 @@ mod tests {
     use super::*;
 
     fn url_of(base: &str) -> Result<String, ConfigError> {
-        endpoint(&OpenAiConfig::new("p", base)).map(|u| u.to_string())
+        super::base(&HttpConfig::new("p", base)).map(|u| u.to_string())
     }
 
     #[test]
-    fn the_endpoint_is_under_the_base() {
+    fn a_base_ends_without_a_slash() {
         for (base, expected) in [
-            ("https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
-            ("http://127.0.0.1:11434/v1/", "http://127.0.0.1:11434/v1/chat/completions"),
-            ("https://api.deepseek.com", "https://api.deepseek.com/chat/completions"),
+            ("https://api.openai.com/v1", "https://api.openai.com/v1"),
+            ("http://127.0.0.1:11434/v1/", "http://127.0.0.1:11434/v1"),
+            ("https://api.deepseek.com", "https://api.deepseek.com/"),
         ] {
             assert_eq!(url_of(base).as_deref(), Ok(expected));
         }

@@ -8,17 +8,17 @@ use crate::{ClientFault, FaultClass};
 /// OpenAI `{"error":{message,type,param,code}}`, older vLLM and Mistral the same at the top level with
 /// `"object":"error"`, Ollama `{"error":"…"}`, xAI `{"code":"…","error":"…"}`, FastAPI `{"detail":…}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ErrorBody {
-    pub(super) message: Option<String>,
-    pub(super) param: Option<String>,
+pub(crate) struct ErrorBody {
+    pub(crate) message: Option<String>,
+    pub(crate) param: Option<String>,
     /// A numeric `code` that is an HTTP status: OpenRouter, llama.cpp and vLLM send it inside a 200.
-    pub(super) status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// `code` and `type`, in lower case.
     labels: Vec<String>,
 }
 
 impl ErrorBody {
-    pub(super) fn from_json(body: &Value) -> Self {
+    pub(crate) fn from_json(body: &Value) -> Self {
         let inner = match body.get("error") {
             Some(error @ Value::Object(_)) => error,
             _ => body,
@@ -47,7 +47,7 @@ impl ErrorBody {
     }
 
     /// An answer that is no JSON, such as a gateway's page.
-    pub(super) fn from_text(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         let text = text.trim();
         Self { message: (!text.is_empty()).then(|| text.to_owned()), ..Self::default() }
     }
@@ -114,13 +114,16 @@ impl ErrorBody {
     }
 }
 
+/// How a wire reads its errors.
+pub(crate) type Classify = fn(Option<u16>, &ErrorBody) -> (FaultClass, Option<ClientFault>);
+
 /// The class of an error by its status, or, where it came without one (inside a successful answer), by its labels.
 ///
 /// A model that the provider does not know (404, or a 400 that says so) and a method or path that it does not know
 /// (405, 410) are `Hard`: the name and the address come from the operator's settings, no client can mend them, and
 /// they stay wrong until someone does. Where the name came from the client itself, through `*`, the chain can tell by
 /// the candidate (`Candidate::excuses`).
-pub(super) fn classify(status: Option<u16>, said: &ErrorBody) -> (FaultClass, Option<ClientFault>) {
+pub(crate) fn classify(status: Option<u16>, said: &ErrorBody) -> (FaultClass, Option<ClientFault>) {
     let too_long = said.context_too_long();
     let class = match status {
         // llama.cpp and Ollama have sent 500 for it.

@@ -4,81 +4,117 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use reqwest::Url;
-use reqwest::header::HeaderMap;
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::client::{self, ConfigError};
-use super::dialect::Dialect;
-use super::errors::{ErrorBody, classify};
-use super::{OpenAiConfig, send};
+use super::client::{self, ConfigError, HttpConfig};
+use super::errors::{Classify, ErrorBody};
+use super::send;
 use crate::fault::MAX_FAULT_WORDS;
 use crate::retry_after::{parse_retry_after, parse_retry_after_ms};
-use crate::{ChatRequest, Fault, Phase, Secret};
+use crate::{ChatRequest, EmbedInput, EmbedRequest, Fault, Phase, Secret};
 
 /// What all calls of one provider share.
 #[derive(Debug)]
-pub(super) struct Origin {
-    pub(super) provider_id: String,
-    pub(super) url: Url,
-    pub(super) dialect: Dialect,
+pub(crate) struct Origin {
+    pub(crate) provider_id: String,
+    /// Checked, without a slash at its end.
+    pub(crate) base: Url,
     pub(super) client: reqwest::Client,
-    /// `Bearer …`, marked as sensitive.
-    pub(super) authorization: Option<HeaderValue>,
+    /// Sent with every call: the credential, marked as sensitive, and what the wire demands.
+    pub(super) headers: HeaderMap,
+    classify: Classify,
     key: Option<Secret>,
 }
 
 impl Origin {
-    pub(super) fn new(config: OpenAiConfig) -> Result<Self, ConfigError> {
-        let url = client::endpoint(&config)?;
-        let authorization = match &config.api_key {
-            None => None,
-            Some(key) => {
-                let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
-                    .map_err(|_| ConfigError::Key { provider: config.provider_id.clone() })?;
-                value.set_sensitive(true);
-                Some(value)
-            }
-        };
+    /// `credential` says the key as the wire wants it, such as `Bearer …` under `authorization`; `fixed` are further
+    /// headers of every call.
+    pub(crate) fn new(
+        config: HttpConfig,
+        credential: (HeaderName, fn(&str) -> String),
+        fixed: &[(HeaderName, &'static str)],
+        classify: Classify,
+    ) -> Result<Self, ConfigError> {
+        let base = client::base(&config)?;
+        let mut headers: HeaderMap =
+            fixed.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
+        if let Some(key) = &config.api_key {
+            let (name, say) = credential;
+            let mut value = HeaderValue::from_str(&say(key.expose()))
+                .map_err(|_| ConfigError::Key { provider: config.provider_id.clone() })?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
         Ok(Self {
-            client: client::client(&config, &url)?,
-            dialect: Dialect::of(&url),
-            authorization,
-            url,
+            client: client::client(&config, &base)?,
+            headers,
+            classify,
+            base,
             key: config.api_key,
             provider_id: config.provider_id,
         })
+    }
+
+    /// The address of an endpoint, such as `/chat/completions`.
+    pub(crate) fn endpoint(&self, path: &str) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
+        url
+    }
+}
+
+/// The request whose words must not be in a fault.
+#[derive(Debug, Clone)]
+pub(crate) enum Asked {
+    Chat(Arc<ChatRequest>),
+    Embed(Arc<EmbedRequest>),
+}
+
+impl Asked {
+    fn texts(&self) -> Vec<&str> {
+        match self {
+            Self::Chat(request) => request.messages.iter().flat_map(|message| message.content.texts()).collect(),
+            Self::Embed(request) => request
+                .inputs
+                .iter()
+                .filter_map(|input| match input {
+                    EmbedInput::Text(text) => Some(text.as_str()),
+                    EmbedInput::Tokens(_) => None,
+                })
+                .collect(),
+        }
     }
 }
 
 /// One call's view of its origin: turns what went wrong into a fault that shows neither the key nor the prompt.
 #[derive(Debug, Clone)]
-pub(super) struct Reporter {
+pub(crate) struct Reporter {
     origin: Arc<Origin>,
-    request: Arc<ChatRequest>,
+    asked: Asked,
 }
 
 /// Contents shorter than this are common words: taking them out would only garble the provider's message.
 const SHORTEST_PROMPT_SCRUBBED: usize = 12;
 
 impl Reporter {
-    pub(super) fn new(origin: Arc<Origin>, request: Arc<ChatRequest>) -> Self {
-        Self { origin, request }
+    pub(crate) fn new(origin: Arc<Origin>, asked: Asked) -> Self {
+        Self { origin, asked }
     }
 
     /// A transient fault in our own words.
-    pub(super) fn transient(&self, phase: Phase, what: impl std::fmt::Display) -> Fault {
+    pub(crate) fn transient(&self, phase: Phase, what: impl std::fmt::Display) -> Fault {
         Fault::transient(phase, format!("{} {what}", self.origin.provider_id))
     }
 
     /// The connection or the transfer broke.
-    pub(super) fn transport(&self, phase: Phase, error: &reqwest::Error) -> Fault {
+    pub(crate) fn transport(&self, phase: Phase, error: &reqwest::Error) -> Fault {
         let what = if phase == Phase::Connect { "cannot be reached" } else { "broke the connection" };
         self.transient(phase, format_args!("{what}: {}", send::cause(error)))
     }
 
     /// The server answered with an error status.
-    pub(super) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> Fault {
+    pub(crate) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> Fault {
         let said = serde_json::from_slice::<Value>(body).map_or_else(
             |_| ErrorBody::from_text(&String::from_utf8_lossy(body)),
             |value| ErrorBody::from_json(&value),
@@ -100,13 +136,13 @@ impl Reporter {
     }
 
     /// The server reported an error inside a successful answer.
-    pub(super) fn reported(&self, phase: Phase, body: &Value) -> Fault {
+    pub(crate) fn reported(&self, phase: Phase, body: &Value) -> Fault {
         let said = ErrorBody::from_json(body);
         self.fault(phase, said.status, &said)
     }
 
     fn fault(&self, phase: Phase, status: Option<u16>, said: &ErrorBody) -> Fault {
-        let (class, client) = classify(status, said);
+        let (class, client) = (self.origin.classify)(status, said);
         let about = match status {
             Some(status) => format!("answered {status}"),
             None => "reported an error".to_owned(),
@@ -128,9 +164,9 @@ impl Reporter {
         if let Some(key) = &self.origin.key {
             text = key.scrub(&text);
         }
-        for message in &self.request.messages {
-            if message.content.len() >= SHORTEST_PROMPT_SCRUBBED {
-                text = text.replace(&message.content, "[prompt]");
+        for prompt in self.asked.texts() {
+            if prompt.len() >= SHORTEST_PROMPT_SCRUBBED {
+                text = text.replace(prompt, "[prompt]");
             }
         }
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_FAULT_WORDS).collect()
