@@ -2,6 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, dev::Payload, web};
+use bytes::Bytes;
 use futures::StreamExt;
 use muster_actors::{Error, FieldError, Kind};
 use serde_json::{Map, Value};
@@ -10,18 +11,17 @@ use serde_json::{Map, Value};
 ///
 /// # Errors
 /// `UnsupportedMediaType`, `TooLarge`, `InvalidJson` (with line and column).
-pub async fn read_json(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Result<(Value, [u8; 32]), Error> {
+pub async fn read_json(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Result<(Value, Bytes), Error> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if essence != "application/json" && !(essence.starts_with("application/") && essence.ends_with("+json")) {
         let message = format!("the body must be sent with Content-Type: application/json, not `{kind}`");
         return Err(Error::new(Kind::UnsupportedMediaType, message));
     }
-    let bytes = read(request, payload, limit).await?;
-    let digest = <sha2::Sha256 as sha2::Digest>::digest(&bytes).into();
+    let bytes = read(request, payload, limit).await?.freeze();
     let value = serde_json::from_slice(&bytes)
         .map_err(|error| Error::new(Kind::InvalidJson, format!("the body is not JSON: {error}")))?;
-    Ok((value, digest))
+    Ok((value, bytes))
 }
 
 async fn read(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Result<web::BytesMut, Error> {
@@ -45,6 +45,9 @@ async fn read(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Res
 
 /// A request body that can be read out of JSON, with every failed check told at once.
 pub trait FromJson: Sized {
+    /// Its bodies may hold pictures, and so be large.
+    const TAKES_IMAGES: bool = false;
+
     /// Reads what is there; what is wrong goes into `fields`. The value counts only where nothing went there.
     fn read(fields: &mut Fields<'_>) -> Self;
 

@@ -13,6 +13,11 @@ pub trait Adapter: Send + Sync + std::fmt::Debug + 'static {
     /// before it is still an `Err` here and the chain can go on to the next provider unseen.
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>>;
 
+    /// Whether it passes a verbatim request on with all its fields.
+    fn takes_verbatim(&self) -> bool {
+        false
+    }
+
     /// Vectors of texts. Dropping the future cancels the call.
     fn embed(&self, _call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
         let fault = Fault::unsupported("model", "this provider gives no embeddings");

@@ -208,6 +208,9 @@ pub struct ChatRequest {
     /// only what must change, so that fields unknown to us arrive too. Set only by the edge that reads that form, and
     /// then answers may come verbatim too.
     pub verbatim: Option<Bytes>,
+    /// A field that was set and has no place in this form: only a provider that gets the request verbatim honours it,
+    /// any other would answer something else than what was asked for.
+    pub beyond: Option<&'static str>,
 }
 
 impl ChatRequest {

@@ -140,6 +140,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     if !(1024..=(64 << 20)).contains(&config.server.max_body_bytes) {
         return bad("server.max_body_bytes", "takes 1024 to 67108864");
     }
+    if !(1024..=(256 << 20)).contains(&config.server.max_image_body_bytes) {
+        return bad("server.max_image_body_bytes", "takes 1024 to 268435456");
+    }
     if config.server.max_connections == 0 {
         return bad("server.max_connections", "takes 1 or more");
     }

@@ -37,6 +37,8 @@ pub struct Server {
     pub shutdown_grace_seconds: u64,
     /// Largest request body of routes without images.
     pub max_body_bytes: usize,
+    /// Largest request body of routes that take images.
+    pub max_image_body_bytes: usize,
     /// Connections that may be open at a time.
     pub max_connections: usize,
     /// Origins whose pages may call from a browser; none by default.
@@ -50,6 +52,7 @@ impl Default for Server {
             workers: 0,
             shutdown_grace_seconds: 30,
             max_body_bytes: 1 << 20,
+            max_image_body_bytes: 24 << 20,
             max_connections: 25_000,
             cors_origins: Vec::new(),
         }

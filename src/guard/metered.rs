@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
+use bytes::Bytes;
 use muster_actors::limits::Estimate;
 
 use super::admit::{Reservation, admit};
@@ -23,8 +24,8 @@ pub trait Priced {
 pub struct Metered<A, T> {
     pub caller: Caller,
     pub body: T,
-    /// SHA-256 of the body as it was sent.
-    pub digest: [u8; 32],
+    /// The body as it was sent.
+    pub sent: Bytes,
     pub reservation: Reservation,
     access: PhantomData<A>,
 }
@@ -38,13 +39,15 @@ impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metere
         Box::pin(async move {
             let app = app(&request)?;
             let caller = authorize::<A>(&app, &request).await?;
-            let read = read_json(&request, &mut payload, app.config.server.max_body_bytes).await;
-            let body = read.and_then(|(value, digest)| Ok((T::from_json(&value)?, digest)));
+            let server = &app.config.server;
+            let limit = if T::TAKES_IMAGES { server.max_image_body_bytes } else { server.max_body_bytes };
+            let read = read_json(&request, &mut payload, limit).await;
+            let body = read.and_then(|(value, sent)| Ok((T::from_json(&value)?, sent)));
             // A body that is refused still counts as a request: bad ones must not be free to send.
             let estimate = body.as_ref().map_or_else(|_| Estimate::default(), |(body, _)| body.estimate(&app));
             let reservation = admit(&app, &request, &caller, A::METER, estimate).await?;
-            let (body, digest) = body.map_err(HttpError)?;
-            Ok(Self { caller, body, digest, reservation, access: PhantomData })
+            let (body, sent) = body.map_err(HttpError)?;
+            Ok(Self { caller, body, sent, reservation, access: PhantomData })
         })
     }
 }

@@ -157,7 +157,8 @@ pub async fn create(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let Metered { caller, body, digest, .. } = request;
+    let Metered { caller, body, sent, .. } = request;
+    let digest: [u8; 32] = <sha2::Sha256 as sha2::Digest>::digest(&sent).into();
     let maker = caller.key;
     let idempotency = idempotency_key(&http)?.map(|key| (format!("{}/{key}", maker.id), digest));
     let new = NewKey {

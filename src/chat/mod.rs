@@ -1,21 +1,22 @@
 //! One chat, whatever its dialect: asked of the chain, its tokens settled, its figures kept.
 
+mod read;
+
 use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest};
 use muster_actors::limits::Estimate;
 use muster_actors::provider::{Answer, ChatAsk, Settlement, StreamEnd, Streaming};
-use muster_providers::{ChatRequest, Message, Role, Usage};
+use muster_providers::{ChatRequest, Usage};
 
 use crate::app::App;
-use crate::body::Fields;
 use crate::error::HttpError;
 use crate::guard::Reservation;
 use crate::respond::RequestId;
 use crate::tokens;
 
-/// Bounds of a conversation, whoever sends it.
-const MAX_MESSAGES: usize = 2048;
+pub use read::{messages, tool_choice, tools};
+
 /// Rather too many tokens are reserved than too few.
 const RESERVED_BYTES_PER_TOKEN: usize = 3;
 
@@ -75,54 +76,6 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
 pub fn estimate(app: &App, request: &ChatRequest, max_tokens: u32) -> Estimate {
     let prompt = tokens::of_prompt(&*app.model, request, RESERVED_BYTES_PER_TOKEN);
     Estimate { prompt: prompt.into(), completion: max_tokens.into() }
-}
-
-/// Reads `messages`, as interface B and the agent platform send them.
-pub fn messages(fields: &mut Fields<'_>) -> Vec<Message> {
-    let read = fields.objects("messages", message);
-    let messages = fields.require("messages", read).unwrap_or_default();
-    if fields.value("messages").and_then(|value| value.as_array()).is_some_and(Vec::is_empty) {
-        fields.fail("messages", "must hold at least one message");
-    }
-    if messages.len() > MAX_MESSAGES {
-        fields.fail("messages", format!("must hold at most {MAX_MESSAGES} messages"));
-    }
-    messages
-}
-
-fn message(fields: &mut Fields<'_>) -> Message {
-    let role = fields.choice::<Role>("role");
-    let role = fields.require("role", role).unwrap_or(Role::User);
-    let name = fields.string("name");
-    let content = match fields.value("content") {
-        Some(serde_json::Value::Array(_)) => Some(parts(fields)),
-        _ => fields.string("content"),
-    };
-    let content = fields.require("content", content).unwrap_or_default();
-    if fields.value("tool_calls").is_some() {
-        fields.unsupported("tool_calls", "tools are not supported yet");
-    }
-    Message { name, ..Message::text(role, content) }
-}
-
-/// Content as a list of parts: text is joined.
-fn parts(fields: &mut Fields<'_>) -> String {
-    let texts = fields.objects("content", |part| match part.string("type").as_deref() {
-        Some("text") => {
-            let text = part.string("text");
-            part.require("text", text).unwrap_or_default()
-        }
-        Some(other) => {
-            let message = format!("content of type {other} is not supported yet: send text");
-            part.unsupported("type", message);
-            String::new()
-        }
-        None => {
-            part.require::<()>("type", None);
-            String::new()
-        }
-    });
-    texts.unwrap_or_default().concat()
 }
 
 /// Billionths of a dollar in dollars; `None` where the model's price is not known.

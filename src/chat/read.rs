@@ -1,0 +1,203 @@
+//! Messages and tools as OpenAI's clients send them: interface B and the agent platform.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use muster_providers::{Content, Image, ImageSource, Message, Part, Role, Tool, ToolCall, ToolChoice};
+use serde_json::{Value, json};
+
+use crate::body::Fields;
+
+/// Bounds of a conversation, whoever sends it.
+const MAX_MESSAGES: usize = 2048;
+const MAX_TOOLS: usize = 128;
+const MAX_TOOL_NAME: usize = 64;
+
+/// Reads `messages`.
+pub fn messages(fields: &mut Fields<'_>) -> Vec<Message> {
+    let read = fields.objects("messages", message);
+    let messages = fields.require("messages", read).unwrap_or_default();
+    if fields.value("messages").and_then(|value| value.as_array()).is_some_and(Vec::is_empty) {
+        fields.fail("messages", "must hold at least one message");
+    }
+    if messages.len() > MAX_MESSAGES {
+        fields.fail("messages", format!("must hold at most {MAX_MESSAGES} messages"));
+    }
+    messages
+}
+
+fn message(fields: &mut Fields<'_>) -> Message {
+    let role = fields.choice::<Role>("role");
+    let role = fields.require("role", role).unwrap_or(Role::User);
+    let name = fields.string("name");
+    let tool_calls = fields.objects("tool_calls", tool_call).unwrap_or_default();
+    if role != Role::Assistant && !tool_calls.is_empty() {
+        fields.fail("tool_calls", "only an assistant's message has them");
+    }
+    let content = content(fields);
+    let content = if tool_calls.is_empty() { fields.require("content", content) } else { content };
+    let tool_call_id = fields.string("tool_call_id");
+    if role == Role::Tool {
+        fields.require("tool_call_id", tool_call_id.as_ref());
+    }
+    let content = content.unwrap_or_else(|| Content::Text(String::new()));
+    Message { role, content, name, tool_calls, tool_call_id }
+}
+
+fn content(fields: &mut Fields<'_>) -> Option<Content> {
+    match fields.value("content") {
+        Some(Value::Array(parts)) => {
+            if parts.is_empty() {
+                fields.fail("content", "must hold at least one part");
+            }
+            fields.objects("content", part).map(Content::Parts)
+        }
+        _ => fields.string("content").map(Content::Text),
+    }
+}
+
+fn part(fields: &mut Fields<'_>) -> Part {
+    match fields.string("type").as_deref() {
+        Some("text") => Part::Text(required_text(fields, "text")),
+        // The assistant's own words, sent back.
+        Some("refusal") => Part::Text(required_text(fields, "refusal")),
+        Some("image_url") => {
+            let image = fields.object("image_url", image);
+            fields.require("image_url", image).map_or_else(|| Part::Text(String::new()), Part::Image)
+        }
+        Some(other) => {
+            let message = format!("content of type {other} is not supported: send text or image_url");
+            fields.unsupported("type", message);
+            Part::Text(String::new())
+        }
+        None => {
+            fields.require::<()>("type", None);
+            Part::Text(String::new())
+        }
+    }
+}
+
+fn required_text(fields: &mut Fields<'_>, name: &str) -> String {
+    let text = fields.string(name);
+    fields.require(name, text).unwrap_or_default()
+}
+
+fn image(fields: &mut Fields<'_>) -> Image {
+    let url = required_text(fields, "url");
+    let detail = fields.string("detail");
+    if detail.as_deref().is_some_and(|detail| !matches!(detail, "auto" | "low" | "high")) {
+        fields.fail("detail", "must be auto, low or high");
+    }
+    let source = image_source(&url).unwrap_or_else(|why| {
+        fields.fail("url", why);
+        ImageSource::Url(String::new())
+    });
+    Image { source, detail }
+}
+
+/// A picture's place: an address for the provider to fetch, or the picture itself.
+fn image_source(url: &str) -> Result<ImageSource, &'static str> {
+    if let Some(data) = url.strip_prefix("data:") {
+        let (media_type, base64) =
+            data.split_once(";base64,").ok_or("a data URL must have the form data:image/png;base64,…")?;
+        if !matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp") {
+            return Err("must be image/png, image/jpeg, image/gif or image/webp");
+        }
+        if base64.is_empty() || STANDARD.decode(base64).is_err() {
+            return Err("is no valid base64");
+        }
+        return Ok(ImageSource::Data { media_type: media_type.to_owned(), base64: base64.to_owned() });
+    }
+    if url.starts_with("https://") || url.starts_with("http://") {
+        return Ok(ImageSource::Url(url.to_owned()));
+    }
+    Err("must be an http or https address, or a data URL")
+}
+
+fn tool_call(fields: &mut Fields<'_>) -> ToolCall {
+    let id = required_text(fields, "id");
+    if fields.string("type").is_some_and(|kind| kind != "function") {
+        fields.unsupported("type", "only calls of type function are supported");
+    }
+    let function =
+        fields.object("function", |function| (required_text(function, "name"), required_text(function, "arguments")));
+    let (name, arguments) = fields.require("function", function).unwrap_or_default();
+    ToolCall { id, name, arguments }
+}
+
+/// Reads `tools`.
+pub fn tools(fields: &mut Fields<'_>) -> Vec<Tool> {
+    let tools = fields.objects("tools", tool).unwrap_or_default();
+    if tools.len() > MAX_TOOLS {
+        fields.fail("tools", format!("must hold at most {MAX_TOOLS} tools"));
+    }
+    tools
+}
+
+fn tool(fields: &mut Fields<'_>) -> Tool {
+    let nothing = || Tool { name: String::new(), description: None, parameters: json!({}), strict: None };
+    match fields.string("type").as_deref() {
+        Some("function") => {}
+        Some(other) => {
+            fields.unsupported("type", format!("tools of type {other} are not supported: send functions"));
+            return nothing();
+        }
+        None => {
+            fields.require::<()>("type", None);
+            return nothing();
+        }
+    }
+    let function = fields.object("function", |function| {
+        let name = required_text(function, "name");
+        if !is_tool_name(&name) {
+            function.fail("name", format!("must be 1 to {MAX_TOOL_NAME} letters, digits, underscores or dashes"));
+        }
+        let parameters = function.value("parameters").cloned();
+        if parameters.as_ref().is_some_and(|schema| !schema.is_object()) {
+            function.fail("parameters", "must be a JSON Schema, an object");
+        }
+        Tool {
+            name,
+            description: function.string("description"),
+            // Left out, it is a function without arguments.
+            parameters: parameters.unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
+            strict: function.bool("strict"),
+        }
+    });
+    fields.require("function", function).unwrap_or_else(nothing)
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=MAX_TOOL_NAME).contains(&name.len()) && name.bytes().all(fit)
+}
+
+/// Reads `tool_choice`, which must fit the tools.
+pub fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> ToolChoice {
+    let choice = match fields.value("tool_choice") {
+        None => return ToolChoice::Auto,
+        Some(Value::String(word)) => match word.as_str() {
+            "auto" => ToolChoice::Auto,
+            "none" => ToolChoice::None,
+            "required" => ToolChoice::Required,
+            _ => {
+                fields.fail("tool_choice", "must be auto, none, required or a function");
+                return ToolChoice::Auto;
+            }
+        },
+        Some(_) => {
+            let name = fields.object("tool_choice", |choice| {
+                let function = choice.object("function", |function| required_text(function, "name"));
+                choice.require("function", function).unwrap_or_default()
+            });
+            ToolChoice::Named(name.unwrap_or_default())
+        }
+    };
+    match &choice {
+        ToolChoice::Required if tools.is_empty() => fields.fail("tool_choice", "is only taken together with tools"),
+        ToolChoice::Named(name) if !name.is_empty() && !tools.iter().any(|tool| tool.name == *name) => {
+            fields.fail("tool_choice", format!("{name} is none of the tools"));
+        }
+        ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Named(_) => {}
+    }
+    choice
+}

@@ -1,0 +1,47 @@
+//! Chat by interface B, in OpenAI's form.
+
+mod answer;
+mod frames;
+mod request;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::ids::{IdKind, new_id};
+
+pub use answer::ChatCompletion;
+pub use request::ChatCompletionBody;
+
+use crate::app::App;
+use crate::chat;
+use crate::error::{ErrorB, HttpError};
+use crate::guard::{ChatB, Metered};
+use crate::sse;
+use frames::FramesB;
+
+/// Chat completion. A failing provider is passed over for the next of the chain; after the first content of a stream a
+/// failure ends it with an `error` object and no `[DONE]`.
+///
+/// Fields that are not listed here are passed on as they are to a provider that speaks OpenAI's wire; of those that are
+/// known (`logprobs`, `logit_bias`, `audio`, `functions` …), any other provider refuses with `unsupported_value`.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "interface B", request_body = ChatCompletionBody,
+    responses((status = 200, description = "The completion; with `stream` true an event stream of `chat.completion.chunk` objects, then `[DONE]`.",
+            content((ChatCompletion = "application/json"), (String = "text/event-stream"))),
+        (status = 400, body = ErrorB), (status = 401, body = ErrorB), (status = 403, body = ErrorB), (status = 404, body = ErrorB),
+        (status = 413, body = ErrorB), (status = 415, body = ErrorB), (status = 429, body = ErrorB), (status = 500, body = ErrorB),
+        (status = 502, body = ErrorB), (status = 503, body = ErrorB)))]
+pub async fn complete(
+    request: Metered<ChatB, ChatCompletionBody>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let Metered { body, sent, reservation, .. } = request;
+    let ask = chat::ask(&http, Some(body.model.clone()), body.request(Some(sent)), &reservation);
+    let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
+    if body.stream {
+        let streaming = chat::stream(&app, ask, reservation).await?;
+        let (model, clock) = (&streaming.model_id, app.clock.clone());
+        let frames = FramesB::new(&id, created, model, body.n, body.stream_options, clock);
+        return Ok(sse::response(streaming, frames));
+    }
+    let answer = chat::complete(&app, ask, reservation).await?;
+    Ok(HttpResponse::Ok().json(ChatCompletion::new(id, created, answer)))
+}
