@@ -2,6 +2,7 @@
 //!
 //! Data flows one way: edge, typed request, actor, pure state machine, store, event. ARCHITECTURE.md has the map.
 
+mod alias;
 pub mod app;
 mod body;
 mod chat;

@@ -10,6 +10,7 @@ use muster_actors::Millis;
 use muster_actors::ids::{IdKind, new_id};
 use tracing::Instrument;
 
+use crate::alias;
 use crate::app::App;
 use crate::error::{Credential, Dialect, HttpError, render};
 use crate::guard::Caller;
@@ -23,10 +24,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The outermost layer.
 pub async fn respond<B: MessageBody + 'static>(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let begun = std::time::Instant::now();
+    alias::resolve(&mut request);
     let id = request_id(&request);
     request.extensions_mut().insert(RequestId(id.clone()));
     let app = request.app_data::<web::Data<App>>().cloned();

@@ -1,0 +1,65 @@
+//! Other addresses of interface B: clients are pointed at a base with `/v1`, without it, or at `/openai/v1`.
+
+use actix_web::dev::ServiceRequest;
+use actix_web::http::Uri;
+use actix_web::http::uri::PathAndQuery;
+
+/// What interface B serves under `/v1`, by first segments.
+const SERVED: [&str; 7] = ["/chat/completions", "/embeddings", "/images", "/messages", "/models", "/responses", "/v1"];
+
+/// The address under `/v1` of an alias; `None` where the path is none.
+fn canonical(path: &str) -> Option<String> {
+    let served = |path: &str| {
+        SERVED
+            .iter()
+            .any(|prefix| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    };
+    let inner = path.strip_prefix("/openai").filter(|rest| served(rest)).unwrap_or(path);
+    if inner.starts_with("/v1") {
+        return (inner != path).then(|| inner.to_owned());
+    }
+    served(inner).then(|| format!("/v1{inner}"))
+}
+
+/// Gives a request the one address that routes, dialects and metrics know.
+pub fn resolve(request: &mut ServiceRequest) {
+    let Some(path) = canonical(request.path()) else { return };
+    let uri = request.uri();
+    let target = uri.query().map_or_else(|| path.clone(), |query| format!("{path}?{query}"));
+    let Ok(target) = PathAndQuery::try_from(target) else { return };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(target);
+    if let Ok(uri) = Uri::from_parts(parts) {
+        request.match_info_mut().get_mut().update(&uri);
+        request.head_mut().uri = uri;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_for_each() {
+        for (alias, address) in [
+            ("/chat/completions", "/v1/chat/completions"),
+            ("/openai/v1/chat/completions", "/v1/chat/completions"),
+            ("/openai/chat/completions", "/v1/chat/completions"),
+            ("/models", "/v1/models"),
+            ("/models/a/b", "/v1/models/a/b"),
+            ("/openai/v1/models", "/v1/models"),
+            ("/embeddings", "/v1/embeddings"),
+            ("/responses", "/v1/responses"),
+            ("/messages/count_tokens", "/v1/messages/count_tokens"),
+        ] {
+            assert_eq!(canonical(alias).as_deref(), Some(address), "{alias}");
+        }
+    }
+
+    #[test]
+    fn everything_else_stays() {
+        for path in ["/v1/models", "/api/models", "/", "/openai", "/openai/v2/models", "/modelsx", "/metrics", "/v1"] {
+            assert_eq!(canonical(path), None, "{path}");
+        }
+    }
+}

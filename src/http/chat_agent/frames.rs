@@ -1,0 +1,70 @@
+//! A streamed answer of the agent platform.
+
+use bytes::BytesMut;
+use muster_actors::provider::{Attempt, Streaming};
+use muster_actors::{Clock, Error, Millis};
+use muster_providers::{Delta, FinishReason, Price, Usage};
+use serde_json::json;
+
+use super::reply::{ChatReplyAgent, latency, tokens};
+use crate::chat;
+use crate::error::{Dialect, body};
+use crate::sse::{Frames, frame};
+
+/// `start`, `delta` …, then `done` with the whole reply, or `error`.
+pub struct FramesAgent {
+    model: String,
+    provider: String,
+    request_id: String,
+    price: Option<Price>,
+    attempts: Vec<Attempt>,
+    text: String,
+    asked_at: Millis,
+    clock: Clock,
+}
+
+impl FramesAgent {
+    pub fn new(streaming: &Streaming, request_id: String, asked_at: Millis, clock: Clock) -> Self {
+        Self {
+            price: streaming.price,
+            model: streaming.model_id.clone(),
+            provider: streaming.provider_id.clone(),
+            request_id,
+            attempts: streaming.attempts.clone(),
+            text: String::new(),
+            asked_at,
+            clock,
+        }
+    }
+}
+
+impl Frames for FramesAgent {
+    fn start(&mut self, out: &mut BytesMut) {
+        let start = json!({ "model": self.model, "provider": self.provider, "request_id": self.request_id });
+        frame(Some("start"), &start, out);
+    }
+
+    fn delta(&mut self, delta: &Delta, out: &mut BytesMut) {
+        let Some(text) = delta.text() else { return };
+        self.text.push_str(&text);
+        frame(Some("delta"), &json!({ "content": text }), out);
+    }
+
+    fn done(&mut self, finish: FinishReason, usage: Usage, out: &mut BytesMut) {
+        let done = ChatReplyAgent {
+            content: std::mem::take(&mut self.text),
+            model: self.model.clone(),
+            provider: self.provider.clone(),
+            tokens: tokens(usage),
+            latency_ms: latency(&self.clock, self.asked_at),
+            cost_usd: chat::cost_usd(self.price.map(|price| price.nanos(usage))),
+            finish_reason: finish,
+            attempts: std::mem::take(&mut self.attempts),
+        };
+        frame(Some("done"), &done, out);
+    }
+
+    fn error(&mut self, error: &Error, out: &mut BytesMut) {
+        frame(Some("error"), &body(error, Dialect::Agent, self.clock.now()), out);
+    }
+}

@@ -1,0 +1,232 @@
+//! Texts as vectors by interface B, in OpenAI's form.
+
+use actix_web::{HttpRequest, web};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use muster_actors::limits::Estimate;
+use muster_providers::{EmbedInput, EmbedRequest};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::body::{Fields, FromJson};
+use crate::chat;
+use crate::error::{ErrorB, HttpError};
+use crate::guard::{ChatB, Metered, Priced};
+
+const MAX_INPUTS: usize = 2048;
+
+/// How a vector is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    #[default]
+    Float,
+    /// Little-endian 32-bit floats.
+    Base64,
+}
+
+/// Texts to be turned into vectors.
+#[derive(Debug, ToSchema)]
+pub struct EmbeddingsBody {
+    /// `muster-embed` (in this process), or an embedding model of a configured provider. No other model is ever taken
+    /// in its place: vectors of different models do not compare.
+    pub model: String,
+    /// A text, up to 2,048 texts, or texts already in the tokens of the provider's model.
+    #[schema(value_type = Object)]
+    pub input: Vec<EmbedInput>,
+    /// `float`, or `base64` of little-endian 32-bit floats.
+    #[schema(value_type = Option<String>, default = "float")]
+    pub encoding_format: Encoding,
+    /// The length wanted of each vector, where the model can be cut.
+    #[schema(minimum = 1)]
+    pub dimensions: Option<u32>,
+    pub user: Option<String>,
+}
+
+impl FromJson for EmbeddingsBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let model = fields.string("model");
+        Self {
+            model: fields.require("model", model).unwrap_or_default(),
+            input: inputs(fields),
+            encoding_format: fields.choice("encoding_format").unwrap_or_default(),
+            dimensions: fields.integer("dimensions", 1..=65_536).and_then(|number| u32::try_from(number).ok()),
+            user: fields.string("user"),
+        }
+    }
+}
+
+fn inputs(fields: &mut Fields<'_>) -> Vec<EmbedInput> {
+    let value = fields.value("input");
+    fields.require("input", value);
+    let read = match value {
+        None => return Vec::new(),
+        Some(Value::String(text)) => Ok(vec![EmbedInput::Text(text.clone())]),
+        Some(Value::Array(items)) if items.len() > MAX_INPUTS && !items.iter().all(Value::is_number) => {
+            Err(format!("must hold at most {MAX_INPUTS} texts"))
+        }
+        Some(Value::Array(items)) => list(items),
+        Some(_) => Err("must be a string, an array of strings, or tokens".to_owned()),
+    };
+    let checked = read.and_then(|inputs| match inputs.iter().position(is_empty) {
+        _ if inputs.is_empty() => Err("must hold at least one text".to_owned()),
+        Some(index) => Err(format!("text {index} is empty")),
+        None => Ok(inputs),
+    });
+    checked.unwrap_or_else(|why| {
+        fields.fail("input", why);
+        Vec::new()
+    })
+}
+
+fn is_empty(input: &EmbedInput) -> bool {
+    match input {
+        EmbedInput::Text(text) => text.is_empty(),
+        EmbedInput::Tokens(tokens) => tokens.is_empty(),
+    }
+}
+
+fn list(items: &[Value]) -> Result<Vec<EmbedInput>, String> {
+    let token = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+    let tokens = |items: &[Value]| items.iter().map(token).collect::<Option<Vec<u32>>>();
+    if items.first().is_some_and(Value::is_number) {
+        let tokens = tokens(items).ok_or("holds something that is no token")?;
+        return Ok(vec![EmbedInput::Tokens(tokens)]);
+    }
+    let one = |(index, item): (usize, &Value)| match item {
+        Value::String(text) => Ok(EmbedInput::Text(text.clone())),
+        Value::Array(items) => {
+            tokens(items).map(EmbedInput::Tokens).ok_or_else(|| format!("item {index} holds something that is no token"))
+        }
+        _ => Err(format!("item {index} is neither a text nor a list of tokens")),
+    };
+    items.iter().enumerate().map(one).collect()
+}
+
+impl Priced for EmbeddingsBody {
+    fn estimate(&self, app: &App) -> Estimate {
+        Estimate { prompt: chat::tokens_of_inputs(app, &self.input).into(), completion: 0 }
+    }
+}
+
+/// A vector.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Embedding {
+    /// Always `embedding`.
+    pub object: &'static str,
+    /// Of the text in the request.
+    pub index: usize,
+    /// Numbers, or base64 where that was asked for.
+    #[schema(value_type = Object)]
+    pub embedding: Vector,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Vector {
+    Float(Vec<f32>),
+    Base64(String),
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EmbeddingsUsage {
+    pub prompt_tokens: u32,
+    pub total_tokens: u32,
+    /// True where the provider gave no figures and they were counted here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+}
+
+/// The vectors, in the order of the texts.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Embeddings {
+    /// Always `list`.
+    pub object: &'static str,
+    pub data: Vec<Embedding>,
+    pub model: String,
+    pub usage: EmbeddingsUsage,
+}
+
+fn written(vector: Vec<f32>, encoding: Encoding) -> Vector {
+    match encoding {
+        Encoding::Float => Vector::Float(vector),
+        Encoding::Base64 => {
+            let bytes: Vec<u8> = vector.into_iter().flat_map(f32::to_le_bytes).collect();
+            Vector::Base64(STANDARD.encode(bytes))
+        }
+    }
+}
+
+/// Vectors of texts. The embedded model is `muster-embed`: 384 dimensions, of length 1.
+#[utoipa::path(post, path = "/v1/embeddings", tag = "interface B", request_body = EmbeddingsBody,
+    responses((status = 200, body = Embeddings), (status = 400, body = ErrorB), (status = 401, body = ErrorB),
+        (status = 403, body = ErrorB), (status = 404, body = ErrorB), (status = 413, body = ErrorB),
+        (status = 415, body = ErrorB), (status = 429, body = ErrorB), (status = 500, body = ErrorB),
+        (status = 502, body = ErrorB), (status = 503, body = ErrorB)))]
+pub async fn create(
+    request: Metered<ChatB, EmbeddingsBody>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<Embeddings>, HttpError> {
+    let Metered { caller, body, reservation, .. } = request;
+    let asked = EmbedRequest { inputs: body.input, dimensions: body.dimensions, user: body.user };
+    let got = chat::embed(&app, &http, &caller, body.model, asked, reservation).await?;
+    let vectors = got.reply.vectors.into_iter().enumerate();
+    let data = vectors.map(|(index, vector)| Embedding {
+        object: "embedding",
+        index,
+        embedding: written(vector, body.encoding_format),
+    });
+    let usage = got.usage;
+    Ok(web::Json(Embeddings {
+        object: "list",
+        data: data.collect(),
+        model: got.model_id,
+        usage: EmbeddingsUsage {
+            prompt_tokens: usage.prompt_tokens,
+            total_tokens: usage.prompt_tokens,
+            estimated: usage.estimated,
+        },
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(input: Value) -> Result<Vec<EmbedInput>, String> {
+        let body = serde_json::json!({ "model": "m", "input": input });
+        EmbeddingsBody::from_json(&body).map(|body| body.input).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn the_four_forms_of_input() {
+        let text = |text: &str| EmbedInput::Text(text.to_owned());
+        assert_eq!(read("a".into()), Ok(vec![text("a")]));
+        assert_eq!(read(serde_json::json!(["a", "b"])), Ok(vec![text("a"), text("b")]));
+        assert_eq!(read(serde_json::json!([1, 2])), Ok(vec![EmbedInput::Tokens(vec![1, 2])]));
+        let lists = vec![EmbedInput::Tokens(vec![1]), EmbedInput::Tokens(vec![2, 3])];
+        assert_eq!(read(serde_json::json!([[1], [2, 3]])), Ok(lists));
+        for bad in [
+            serde_json::json!([]),
+            serde_json::json!(""),
+            serde_json::json!(["a", ""]),
+            serde_json::json!([1, "a"]),
+            serde_json::json!([[1], []]),
+            serde_json::json!([-1]),
+            serde_json::json!({}),
+            serde_json::json!(vec!["a"; 2049]),
+        ] {
+            assert!(read(bad.clone()).is_err(), "{bad}");
+        }
+    }
+
+    /// IEEE 754: 1.0 is 0x3f800000, -2.0 is 0xc0000000; little-endian, then RFC 4648.
+    #[test]
+    fn base64_is_little_endian() {
+        let Vector::Base64(text) = written(vec![1.0, -2.0], Encoding::Base64) else { panic!("base64") };
+        assert_eq!(text, "AACAPwAAAMA=");
+    }
+}
