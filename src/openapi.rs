@@ -19,7 +19,7 @@ use crate::http::{chat_a, chat_agent, chat_b, docs, health, keys, metrics, model
         chat_b::complete, models_b::list, models_b::get,
         chat_agent::chat,
         health::report, health::live, health::ready, status::status,
-        keys::list, keys::create, keys::get, keys::revoke,
+        keys::list, keys::create, keys::get, keys::revoke, keys::rotate,
         docs::openapi, docs::swagger, docs::redoc, docs::asset, metrics::metrics,
     ),
     security(("key" = [])),

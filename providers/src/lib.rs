@@ -14,6 +14,7 @@ mod retry_after;
 mod secret;
 mod sse;
 
+pub use crate::http::{ConfigError, HttpConfig, install_tls};
 pub use adapter::Adapter;
 pub use catalogue::{
     Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, Family, ModelEntry, Price, ProviderEntry, cost_nanos,
@@ -26,7 +27,6 @@ pub use chat::{
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
-pub use http::{ConfigError, HttpConfig, install_tls};
 pub use openai::OpenAiAdapter;
 pub use registry::{
     Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,
