@@ -3,6 +3,7 @@
 //! Knows no actor and no server: the chain and the breakers stand above.
 
 mod adapter;
+mod anthropic;
 mod catalogue;
 mod chat;
 mod embedded;
@@ -15,6 +16,7 @@ mod secret;
 mod sse;
 
 pub use adapter::Adapter;
+pub use anthropic::AnthropicAdapter;
 pub use catalogue::{
     Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, Family, ModelEntry, Price, ProviderEntry, cost_nanos,
     cost_usd,
