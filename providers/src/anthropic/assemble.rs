@@ -143,7 +143,7 @@ impl Assembler {
     /// More of a call's arguments. Those of blocks that are no tools of the caller are passed over.
     fn arguments(&mut self, block: u32, json: String, out: &mut VecDeque<Delta>) -> Result<(), Broken> {
         self.grow(json.len())?;
-        let open = (0..).zip(&mut self.calls).rfind(|(_, call)| call.block == block);
+        let open = (0..).zip(&mut self.calls).find(|(_, call)| call.block == block);
         if let Some((index, call)) = open
             && !json.is_empty()
         {
@@ -158,7 +158,7 @@ impl Assembler {
 
     /// A tool without arguments is streamed without any piece; the caller parses an object all the same.
     fn stop(&mut self, block: u32, out: &mut VecDeque<Delta>) -> Result<(), Broken> {
-        match self.calls.iter().rfind(|call| call.block == block) {
+        match self.calls.iter().find(|call| call.block == block) {
             Some(call) if !call.has_arguments => self.arguments(block, "{}".to_owned(), out),
             _ => Ok(()),
         }
