@@ -127,3 +127,36 @@ pub fn options(config: &Config) -> ChainOptions {
     options.breaker.hard_cooldown = ms(chain.breaker_hard_cooldown_ms);
     options
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_spoken_to_in_its_own_way() {
+        let text = r#"
+            [[provider]]
+            id = "ollama"
+            kind = "openai"
+            base_url = "http://127.0.0.1:1/v1"
+            models = ["m"]
+
+            [[provider]]
+            id = "anthropic"
+            kind = "anthropic"
+            base_url = "http://127.0.0.1:1/v1"
+            models = ["claude-haiku-5-5"]
+        "#;
+        let config = config::parse(text, "config.toml", std::iter::empty()).unwrap();
+        let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::Options::default());
+        let registry = registry(&config, &*model).unwrap();
+        let providers = providers(&config, &registry, &model).unwrap();
+        let spoken: Vec<_> = providers.iter().map(|p| (p.id.as_str(), format!("{:?}", p.adapter))).collect();
+        let expected =
+            [("ollama", "OpenAiAdapter"), ("anthropic", "AnthropicAdapter"), ("embedded", "EmbeddedAdapter")];
+        for ((id, adapter), expected) in spoken.iter().zip(expected) {
+            assert!(*id == expected.0 && adapter.starts_with(expected.1), "{id}: {adapter}");
+        }
+        assert_eq!(spoken.len(), expected.len());
+    }
+}

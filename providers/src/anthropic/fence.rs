@@ -118,20 +118,27 @@ mod tests {
         }
     }
 
+    fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
+        let mut cuts: Vec<usize> = cuts.iter().copied().filter(|at| text.is_char_boundary(*at)).collect();
+        cuts.sort_unstable();
+        let ends = cuts.iter().copied().chain([text.len()]);
+        let starts = std::iter::once(0).chain(cuts.iter().copied());
+        starts.zip(ends).map(|(from, to)| text[from..to].to_owned()).collect()
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(256))]
+        #![proptest_config(ProptestConfig::with_cases(512))]
 
         #[test]
-        fn the_chunking_does_not_matter(text in "[`json \n{}\"é]{0,40}", cuts in proptest::collection::vec(0_usize..80, 0..6)) {
-            let mut cuts: Vec<usize> = cuts.into_iter().filter(|at| text.is_char_boundary(*at)).collect();
-            cuts.sort_unstable();
-            let mut pieces = Vec::new();
-            let mut from = 0;
-            for at in cuts {
-                pieces.push(&text[from..at]);
-                from = at;
-            }
-            pieces.push(&text[from..]);
+        fn the_chunking_does_not_matter(
+            opening in "(```json\n|\n``` |[`json \n]{0,10})?",
+            body in "[`json \n{}\"é]{0,20}",
+            closing in "(\n```|\n```\nDone!)?",
+            cuts in proptest::collection::vec(0_usize..50, 0..6),
+        ) {
+            let text = format!("{opening}{body}{closing}");
+            let pieces = pieces(&text, &cuts);
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
             prop_assert_eq!(unfence(&pieces), unfence(&[&text]));
         }
     }
