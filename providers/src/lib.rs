@@ -3,6 +3,7 @@
 //! Knows no actor and no server: the chain and the breakers stand above.
 
 mod adapter;
+mod anthropic;
 mod catalogue;
 mod chat;
 mod embedded;
@@ -16,6 +17,7 @@ mod sse;
 
 pub use crate::http::{ConfigError, HttpConfig, install_tls};
 pub use adapter::Adapter;
+pub use anthropic::AnthropicAdapter;
 pub use catalogue::{
     Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, Family, ModelEntry, Price, ProviderEntry, cost_nanos,
     cost_usd,

@@ -52,11 +52,12 @@ impl ErrorBody {
         Self { message: (!text.is_empty()).then(|| text.to_owned()), ..Self::default() }
     }
 
-    fn labelled(&self, any: &[&str]) -> bool {
+    pub(crate) fn labelled(&self, any: &[&str]) -> bool {
         self.labels.iter().any(|label| any.contains(&label.as_str()))
     }
 
-    fn says(&self, any: &[&str]) -> bool {
+    /// Whether its message has one of these words, which are in lower case.
+    pub(crate) fn says(&self, any: &[&str]) -> bool {
         let Some(message) = &self.message else {
             return false;
         };
