@@ -6,8 +6,8 @@ use std::time::Duration;
 use muster_actors::provider::{ChainOptions, Provider, TokenCounter};
 use muster_models::ChatModel;
 use muster_providers::{
-    Adapter, Catalogue, ChatRequest, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter, HttpConfig, OpenAiAdapter,
-    ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
+    Adapter, Catalogue, ChatRequest, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter, GeminiAdapter, HttpConfig,
+    OpenAiAdapter, ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
 };
 
 use crate::app::{StartError, failed};
@@ -48,9 +48,8 @@ pub fn providers(
         let adapter: Arc<dyn Adapter> = match kind {
             ProviderKind::Embedded => Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
             // The registry has refused the kinds that are not spoken yet.
-            ProviderKind::OpenAi | ProviderKind::Anthropic | ProviderKind::Gemini => {
-                Arc::new(openai(provider, registry)?)
-            }
+            ProviderKind::OpenAi | ProviderKind::Anthropic => Arc::new(openai(provider, registry)?),
+            ProviderKind::Gemini => Arc::new(gemini(provider, registry)?),
         };
         providers.push(Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter });
     }
@@ -66,12 +65,21 @@ pub fn providers(
 }
 
 fn openai(provider: &config::Provider, registry: &Registry) -> Result<OpenAiAdapter, StartError> {
+    OpenAiAdapter::new(http(provider, registry)).map_err(|error| failed(&format!("provider {}", provider.id))(&error))
+}
+
+fn gemini(provider: &config::Provider, registry: &Registry) -> Result<GeminiAdapter, StartError> {
+    GeminiAdapter::new(http(provider, registry)).map_err(|error| failed(&format!("provider {}", provider.id))(&error))
+}
+
+/// How a provider is reached: its settings over the catalogue's.
+fn http(provider: &config::Provider, registry: &Registry) -> HttpConfig {
     let settings = settings(provider).with_defaults(registry.catalogue());
-    let mut adapter = HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default());
-    if let Some(key) = &provider.api_key {
-        adapter = adapter.with_key(Secret::new(key.0.clone()));
+    let http = HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default());
+    match &provider.api_key {
+        Some(key) => http.with_key(Secret::new(key.0.clone())),
+        None => http,
     }
-    OpenAiAdapter::new(adapter).map_err(|error| failed(&format!("provider {}", provider.id))(&error))
 }
 
 /// Counts what a provider gave no figures for; the chain marks it `estimated`.

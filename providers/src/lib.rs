@@ -7,6 +7,7 @@ mod catalogue;
 mod chat;
 mod embedded;
 mod fault;
+mod gemini;
 mod http;
 mod openai;
 mod registry;
@@ -26,6 +27,7 @@ pub use chat::{
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
+pub use gemini::GeminiAdapter;
 pub use http::{ConfigError, HttpConfig, install_tls};
 pub use openai::OpenAiAdapter;
 pub use registry::{
