@@ -6,7 +6,7 @@ use muster_providers::{
     Adapter, ClientFault, EmbedCall, EmbedInput, EmbedReply, EmbedRequest, Fault, FaultClass, Phase, Usage,
 };
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::adapter;
 use super::support::{KEY, LONG, Request, answering, call, http, serve};
@@ -29,19 +29,23 @@ async fn embed(body: &str, inputs: &[&str]) -> Result<EmbedReply, Fault> {
     adapter(answering(http("200 OK", "", body)).await).embed(embedding(texts(inputs), None)).await
 }
 
-/// A server that gives each text the vector of its own number, and reports what it was asked.
-async fn counting() -> (std::net::SocketAddr, mpsc::Receiver<Request>) {
+/// A server that gives each text the vector of its own number, and reports what it was asked. The batch that begins
+/// with 0 is answered after `before_zero` others.
+async fn counting(before_zero: usize) -> (std::net::SocketAddr, mpsc::Receiver<Request>) {
     let (report, reports) = mpsc::channel(64);
+    let answered = watch::Sender::new(0);
     let addr = serve(move |mut conn| {
-        let report = report.clone();
+        let (report, answered) = (report.clone(), answered.clone());
         async move {
             while let Some(request) = conn.request().await {
-                let body: Value = serde_json::from_str(&request.body).unwrap();
-                let number = |one: &Value| one["content"]["parts"][0]["text"].as_str().unwrap().parse::<f32>().unwrap();
-                let vectors: Vec<_> = body["requests"].as_array().unwrap().iter().map(number).collect();
-                let vectors: Vec<_> = vectors.into_iter().map(|n| json!({"values": [n, 0.5]})).collect();
+                let numbers = numbers(&request);
+                if numbers[0] == 0.0 {
+                    answered.subscribe().wait_for(|count| *count >= before_zero).await.unwrap();
+                }
+                let vectors: Vec<_> = numbers.into_iter().map(|n| json!({"values": [n, 0.5]})).collect();
                 report.send(request).await.unwrap();
                 conn.send(&http("200 OK", "", &json!({"embeddings": vectors}).to_string())).await;
+                answered.send_modify(|count| *count += 1);
             }
         }
     })
@@ -49,9 +53,15 @@ async fn counting() -> (std::net::SocketAddr, mpsc::Receiver<Request>) {
     (addr, reports)
 }
 
+fn numbers(request: &Request) -> Vec<f32> {
+    let body: Value = serde_json::from_str(&request.body).unwrap();
+    let number = |one: &Value| one["content"]["parts"][0]["text"].as_str().unwrap().parse().unwrap();
+    body["requests"].as_array().unwrap().iter().map(number).collect()
+}
+
 #[tokio::test]
 async fn a_batch_in_googles_words() {
-    let (addr, mut requests) = counting().await;
+    let (addr, mut requests) = counting(0).await;
     let reply = adapter(addr).embed(embedding(texts(&["1", "2"]), Some(2))).await.unwrap();
     assert_eq!(reply.vectors, [[1.0, 0.5], [2.0, 0.5]]);
     assert_eq!((reply.usage, reply.model.as_str()), (None, "gemini-embedding-001"));
@@ -71,15 +81,14 @@ async fn a_batch_in_googles_words() {
 
 #[tokio::test]
 async fn many_texts_go_in_batches_and_come_back_in_order() {
-    let (addr, mut requests) = counting().await;
+    let (addr, mut requests) = counting(2).await;
     let inputs: Vec<_> = (0..250).map(|n| EmbedInput::Text(n.to_string())).collect();
     let reply = adapter(addr).embed(embedding(inputs, None)).await.unwrap();
     let expected: Vec<_> = (0_u8..250).map(|n| vec![f32::from(n), 0.5]).collect();
     assert_eq!(reply.vectors, expected);
     let mut sizes = Vec::new();
     while let Ok(request) = requests.try_recv() {
-        let body: Value = serde_json::from_str(&request.body).unwrap();
-        sizes.push(body["requests"].as_array().unwrap().len());
+        sizes.push(numbers(&request).len());
     }
     sizes.sort_unstable();
     assert_eq!(sizes, [50, 100, 100]);
@@ -94,7 +103,7 @@ async fn figures_count_where_they_are_given() {
 
 #[tokio::test]
 async fn tokens_are_refused_without_a_call() {
-    let (addr, mut requests) = counting().await;
+    let (addr, mut requests) = counting(0).await;
     let inputs = vec![EmbedInput::Text("1".to_owned()), EmbedInput::Tokens(vec![1, 2])];
     let fault = adapter(addr).embed(embedding(inputs, None)).await.unwrap_err();
     assert_eq!((fault.client, fault.param.as_deref()), (Some(ClientFault::Unsupported), Some("input")));

@@ -31,6 +31,8 @@ async fn thinking_counts_as_answer_and_tools_reading_as_prompt() {
     body["usageMetadata"] = json!({"promptTokenCount": 5});
     let usage = complete(&body).await.unwrap().usage;
     assert_eq!(usage, Some(Usage { prompt_tokens: 5, completion_tokens: 0, estimated: false }));
+    body["usageMetadata"] = json!({"totalTokenCount": 7});
+    assert_eq!(complete(&body).await.unwrap().usage, None, "a total alone says too little");
     body.as_object_mut().unwrap().remove("usageMetadata");
     body.as_object_mut().unwrap().remove("modelVersion");
     let reply = complete(&body).await.unwrap();

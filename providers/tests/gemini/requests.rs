@@ -343,6 +343,33 @@ async fn arguments_that_are_no_object_are_passed_on_as_text() {
 }
 
 #[tokio::test]
+async fn an_image_that_a_tool_gives_follows_its_answer() {
+    let mut request = tool_loop();
+    let source = ImageSource::Data { media_type: "image/png".to_owned(), base64: "iVBORw0KGgo=".to_owned() };
+    let parts = vec![Part::Text("see".to_owned()), Part::Image(Image { source, detail: None })];
+    request.messages[5].content = Content::Parts(parts);
+    assert_eq!(
+        body_of(request).await["contents"][4]["parts"],
+        json!([
+            {"functionResponse": {"id": "c3", "name": "now", "response": {"result": "see"}}},
+            {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
+            {"text": "go on"},
+        ])
+    );
+}
+
+#[tokio::test]
+async fn an_image_in_an_instruction_is_refused() {
+    let source = ImageSource::Data { media_type: "image/png".to_owned(), base64: "iVBORw0KGgo=".to_owned() };
+    let mut request = shown(source);
+    request.messages[0].role = Role::System;
+    let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
+    let fault = adapter(addr).complete(asking(request)).await.unwrap_err();
+    assert_eq!((fault.client, fault.param.as_deref()), (Some(ClientFault::Unsupported), Some("messages")));
+    assert!(requests.try_recv().is_err());
+}
+
+#[tokio::test]
 async fn an_answer_to_no_call_is_the_callers_fault() {
     let request = ChatRequest { messages: vec![answered("c9", "20")], ..ChatRequest::default() };
     let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
