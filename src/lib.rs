@@ -12,6 +12,7 @@ mod error;
 mod guard;
 mod http;
 mod limit_headers;
+mod log_writer;
 mod models_list;
 pub mod openapi;
 mod probes;

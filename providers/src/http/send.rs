@@ -62,8 +62,8 @@ async fn exchange(origin: &Origin, reporter: &Reporter, post: Post<'_>) -> Resul
         let _ = written.send(());
         Ok::<_, std::convert::Infallible>(body)
     }));
-    let response = origin
-        .client
+    let client = origin.client().map_err(|error| reporter.transient(Phase::Connect, error))?;
+    let response = client
         .post(url)
         .headers(headers)
         // A stream has no length of its own, and some servers take no chunked request.
