@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use muster_providers::{Adapter, Call, ChatRequest, HttpConfig, Message, OpenAiAdapter, Role, Timeouts};
 
 const EVENTS: usize = 64;
@@ -42,11 +42,16 @@ fn main() -> Outcome<()> {
         writeln!(out, "{name:<10} whole answer          {whole:>8.2} us a call")?;
         for writes in [Writes::Together, Writes::Apiece] {
             let adapter = self::adapter(serve(writes)?)?;
-            let stream = best(|| runtime.block_on(stream(&adapter, &call)))?;
+            let mut polls = 0;
+            let stream = best(|| {
+                polls = runtime.block_on(in_a_task(adapter.clone(), call.clone()))?;
+                Ok(())
+            })?;
             let event = (stream - whole) / EVENTS as f64;
+            let waits = polls as f64 / (CALLS * EVENTS) as f64;
             writeln!(
                 out,
-                "{name:<10} streamed, {:<11} {stream:>8.2} us a call, {event:>6.2} us an event",
+                "{name:<10} streamed, {:<11} {stream:>8.2} us a call, {event:>6.2} us and {waits:.2} waits an event",
                 said(writes)
             )?;
         }
@@ -92,11 +97,28 @@ async fn complete(adapter: &OpenAiAdapter, call: &Call) -> Outcome<()> {
     Ok(())
 }
 
-async fn stream(adapter: &OpenAiAdapter, call: &Call) -> Outcome<()> {
+/// In a local task, as a handler of the server runs. Gives how often it had to wait.
+async fn in_a_task(adapter: OpenAiAdapter, call: Call) -> Outcome<usize> {
+    let tasks = tokio::task::LocalSet::new();
+    let task = tasks.spawn_local(async move { stream(&adapter, &call).await.map_err(|e| e.to_string()) });
+    tasks.await;
+    Ok(task.await??)
+}
+
+async fn stream(adapter: &OpenAiAdapter, call: &Call) -> Outcome<usize> {
+    let mut waits = 0;
     for _ in 0..CALLS {
         let mut stream = adapter.stream(call.clone()).await?;
         let mut events = 0;
-        while let Some(event) = stream.next().await {
+        loop {
+            let next = match stream.next().now_or_never() {
+                Some(next) => next,
+                None => {
+                    waits += 1;
+                    stream.next().await
+                }
+            };
+            let Some(event) = next else { break };
             event?;
             events += 1;
         }
@@ -105,7 +127,7 @@ async fn stream(adapter: &OpenAiAdapter, call: &Call) -> Outcome<()> {
             return Err(format!("{events} events").into());
         }
     }
-    Ok(())
+    Ok(waits)
 }
 
 /// Microseconds of a call.

@@ -2,24 +2,22 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures::Stream;
 use reqwest::Response;
 use serde_json::Value;
-use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::origin::Reporter;
+use super::pump::Pump;
 use crate::sse::{SseEvent, SseParser};
 use crate::{ChatEvent, ChatStream, Delta, Fault, Phase, Timeouts};
 
 /// How long a finished answer waits for its usage and for the end marker; then it is delivered without.
 const USAGE_WAIT: Duration = Duration::from_secs(2);
-
-/// How long a connection waits for the end of its body after the end marker; then it is closed and not used again.
-const TAIL_WAIT: Duration = Duration::from_secs(1);
 
 /// Whether more is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +62,7 @@ pub(crate) async fn follow<E: Events>(
     answer: E,
 ) -> Result<ChatStream, Fault> {
     let mut reader = Box::pin(Reader {
-        response: Some(response),
+        pump: Some(Pump::start(response)),
         reporter,
         parser: SseParser::default(),
         events: VecDeque::new(),
@@ -87,7 +85,7 @@ type Item = Result<ChatEvent, Fault>;
 /// Reads one answer. Owns the connection: dropping it closes that at once.
 struct Reader<E> {
     /// Gone together with the last item.
-    response: Option<Response>,
+    pump: Option<Pump>,
     reporter: Reporter,
     parser: SseParser,
     events: VecDeque<SseEvent>,
@@ -127,7 +125,7 @@ impl<E: Events> Stream for Reader<E> {
         if let Some(first) = reader.first.take() {
             return Poll::Ready(Some(Ok(first)));
         }
-        if reader.response.is_none() {
+        if reader.pump.is_none() {
             return Poll::Ready(None);
         }
         reader.poll_item(cx).map(Some)
@@ -148,8 +146,12 @@ impl<E: Events> Reader<E> {
         self.asked = Asked::Not;
         match item {
             Ok(ChatEvent::Delta(_)) => {}
-            Ok(ChatEvent::Done { .. }) => self.release(cx),
-            Err(_) => self.response = None,
+            Ok(ChatEvent::Done { .. }) => {
+                if let Some(pump) = self.pump.take() {
+                    pump.finish();
+                }
+            }
+            Err(_) => self.pump = None,
         }
         Poll::Ready(item)
     }
@@ -182,7 +184,7 @@ impl<E: Events> Reader<E> {
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
         let now = Instant::now();
         let deadline = self.deadline(now);
-        let Some(response) = &mut self.response else {
+        let Some(pump) = &mut self.pump else {
             self.over = true;
             return Poll::Ready(Ok(()));
         };
@@ -190,21 +192,19 @@ impl<E: Events> Reader<E> {
         if now >= deadline {
             return Poll::Ready(self.no_more(|reader| reader.late()));
         }
-        // The future holds nothing but a borrow: a new one goes on where the last one was dropped.
-        let chunk = pin!(response.chunk()).poll(cx);
-        match chunk {
-            Poll::Ready(Ok(Some(bytes))) => {
+        match pump.poll_next(cx) {
+            Poll::Ready(Some(Ok(bytes))) => {
                 // What broke the parser is told after the events before it.
                 if let Err(error) = self.parser.push(&bytes, &mut self.events) {
                     self.broken = Some(Broken::Malformed(error.to_string()));
                 }
                 Poll::Ready(Ok(()))
             }
-            Poll::Ready(Ok(None)) => {
+            Poll::Ready(None) => {
                 self.over = true;
                 Poll::Ready(Ok(()))
             }
-            Poll::Ready(Err(error)) => {
+            Poll::Ready(Some(Err(error))) => {
                 Poll::Ready(self.no_more(|reader| reader.reporter.transport(reader.phase(), &error)))
             }
             Poll::Pending => {
@@ -250,15 +250,6 @@ impl<E: Events> Reader<E> {
         }
         self.over = true;
         Ok(())
-    }
-
-    /// The answer is over. Its connection can be used again once the end of the body was read, which may come a moment
-    /// after the end marker; nobody has to wait for that.
-    fn release(&mut self, cx: &mut Context<'_>) {
-        let Some(mut response) = self.response.take() else { return };
-        if pin!(response.chunk()).poll(cx).is_pending() {
-            tokio::spawn(async move { timeout(TAIL_WAIT, response.chunk()).await });
-        }
     }
 
     fn phase(&self) -> Phase {
