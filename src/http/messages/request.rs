@@ -258,3 +258,200 @@ impl Priced for CountTokensBody {
         Estimate::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_actors::{Error, Kind};
+    use muster_providers::{Content, Image, ImageSource, Part, Role, ToolCall};
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(messages: Value, more: Value) -> Result<ChatRequest, Error> {
+        let mut body = json!({ "model": "m", "max_tokens": 9, "messages": messages });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        MessagesBody::from_json(&body).map(|body| body.request())
+    }
+
+    fn user() -> Value {
+        json!([{ "role": "user", "content": "hi" }])
+    }
+
+    fn text(role: Role, text: &str) -> Message {
+        Message::text(role, text)
+    }
+
+    #[test]
+    fn a_conversation_with_tools_and_pictures() {
+        let cached = json!({ "type": "ephemeral" });
+        let messages = json!([
+            { "role": "user", "content": [
+                { "type": "text", "text": "what is this?", "cache_control": cached },
+                { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aGk=" } },
+                { "type": "image", "source": { "type": "url", "url": "https://example.org/a.png" } },
+            ] },
+            { "role": "assistant", "content": [
+                { "type": "thinking", "thinking": "hm", "signature": "s" },
+                { "type": "text", "text": "let me see" },
+                { "type": "tool_use", "id": "call_1", "name": "look", "input": { "at": 1 } },
+                { "type": "tool_use", "id": "call_2", "name": "look", "input": {} },
+            ] },
+            { "role": "user", "content": [
+                { "type": "text", "text": "well?" },
+                { "type": "tool_result", "tool_use_id": "call_1", "content": "a cat" },
+                { "type": "tool_result", "tool_use_id": "call_2", "is_error": true,
+                  "content": [{ "type": "text", "text": "too dark" }] },
+            ] },
+        ]);
+        let system = json!([{ "type": "text", "text": "be brief", "cache_control": cached }, { "type": "text", "text": "be kind" }]);
+        let schema = json!({ "type": "object", "properties": { "at": { "type": "integer" } } });
+        let request = read(
+            messages,
+            json!({
+                "system": system, "temperature": 0.5, "top_p": 0.25, "top_k": 40, "stop_sequences": ["END"],
+                "metadata": { "user_id": "ann" }, "thinking": { "type": "enabled", "budget_tokens": 1024 },
+                "tools": [{ "name": "look", "description": "looks", "input_schema": schema, "cache_control": cached }],
+                "tool_choice": { "type": "any", "disable_parallel_tool_use": true },
+            }),
+        )
+        .unwrap();
+        let image = |source| Part::Image(Image { source, detail: None });
+        let picture = ImageSource::Data { media_type: "image/png".to_owned(), base64: "aGk=".to_owned() };
+        let call = |id: &str, arguments: &str| ToolCall {
+            id: id.to_owned(),
+            name: "look".to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let result = |id: &str, said: &str| Message { tool_call_id: Some(id.to_owned()), ..text(Role::Tool, said) };
+        let expected = ChatRequest {
+            messages: vec![
+                text(Role::System, "be brief\n\nbe kind"),
+                Message {
+                    content: Content::Parts(vec![
+                        Part::Text("what is this?".to_owned()),
+                        image(picture),
+                        image(ImageSource::Url("https://example.org/a.png".to_owned())),
+                    ]),
+                    ..text(Role::User, "")
+                },
+                Message {
+                    tool_calls: vec![call("call_1", "{\"at\":1}"), call("call_2", "{}")],
+                    ..text(Role::Assistant, "let me see")
+                },
+                result("call_1", "a cat"),
+                result("call_2", "Error: too dark"),
+                text(Role::User, "well?"),
+            ],
+            sampling: Sampling {
+                temperature: Some(0.5),
+                top_p: Some(0.25),
+                stop: vec!["END".to_owned()],
+                ..Sampling::default()
+            },
+            max_tokens: Some(9),
+            user: Some("ann".to_owned()),
+            tools: vec![Tool {
+                name: "look".to_owned(),
+                description: Some("looks".to_owned()),
+                parameters: schema,
+                strict: None,
+            }],
+            tool_choice: ToolChoice::Required,
+            parallel_tool_calls: Some(false),
+            ..ChatRequest::default()
+        };
+        assert_eq!(request, expected);
+    }
+
+    #[test]
+    fn the_least_request_leaves_the_rest_to_the_provider() {
+        let expected =
+            ChatRequest { messages: vec![text(Role::User, "hi")], max_tokens: Some(9), ..ChatRequest::default() };
+        assert_eq!(read(user(), json!({ "system": "", "tools": [] })).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_form_of_the_answer_is_a_schema() {
+        let schema = json!({ "type": "object" });
+        let config = json!({ "effort": "low", "format": { "type": "json_schema", "schema": schema } });
+        let request = read(user(), json!({ "output_config": config })).unwrap();
+        let expected = ResponseFormat::JsonSchema { name: "answer".to_owned(), schema, strict: Some(true) };
+        assert_eq!(request.format, expected);
+        assert_eq!(read(user(), json!({ "output_config": { "effort": "low" } })).unwrap().format, ResponseFormat::Text);
+    }
+
+    #[test]
+    fn choices_of_tools() {
+        let tools = json!([{ "type": "custom", "name": "f", "input_schema": {} }]);
+        for (choice, expected) in [
+            (json!({ "type": "auto" }), ToolChoice::Auto),
+            (json!({ "type": "none" }), ToolChoice::None),
+            (json!({ "type": "tool", "name": "f" }), ToolChoice::Named("f".to_owned())),
+        ] {
+            let request = read(user(), json!({ "tools": tools, "tool_choice": choice })).unwrap();
+            assert_eq!((request.tool_choice, request.parallel_tool_calls), (expected, None));
+        }
+    }
+
+    #[test]
+    fn each_fault_is_named_by_its_place() {
+        let content = |blocks: Value| json!([{ "role": "user", "content": blocks }]);
+        let image = |source: Value| content(json!([{ "type": "image", "source": source }]));
+        let (bad, cannot) = (Kind::Invalid, Kind::UnsupportedValue);
+        for (messages, more, place, kind) in [
+            (json!([]), json!({}), "messages", bad),
+            (json!([{ "role": "wizard", "content": "x" }]), json!({}), "messages.0.role", bad),
+            (json!([{ "role": "user" }]), json!({}), "messages.0.content", bad),
+            (content(json!([{ "text": "x" }])), json!({}), "messages.0.content.0.type", bad),
+            (content(json!([{ "type": "document", "source": {} }])), json!({}), "messages.0.content.0.type", cannot),
+            (content(json!([{ "type": "tool_use", "id": "i" }])), json!({}), "messages.0.content.0.type", bad),
+            (
+                image(json!({ "type": "base64", "media_type": "image/png", "data": "%" })),
+                json!({}),
+                "messages.0.content.0.source.data",
+                bad,
+            ),
+            (
+                image(json!({ "type": "base64", "media_type": "image/tiff", "data": "aGk=" })),
+                json!({}),
+                "messages.0.content.0.source.media_type",
+                bad,
+            ),
+            (image(json!({ "type": "url", "url": "ftp://x" })), json!({}), "messages.0.content.0.source.url", bad),
+            (image(json!({ "type": "file", "file_id": "f" })), json!({}), "messages.0.content.0.source.type", cannot),
+            (user(), json!({ "max_tokens": null }), "max_tokens", bad),
+            (user(), json!({ "max_tokens": 0 }), "max_tokens", bad),
+            (user(), json!({ "temperature": 1.5 }), "temperature", bad),
+            (user(), json!({ "top_k": -1 }), "top_k", bad),
+            (user(), json!({ "system": 3 }), "system", bad),
+            (user(), json!({ "system": [{ "type": "image" }] }), "system.0.type", cannot),
+            (user(), json!({ "stop_sequences": ["a", "b", "c", "d", "e"] }), "stop_sequences", cannot),
+            (user(), json!({ "stop_sequences": [""] }), "stop_sequences", bad),
+            (user(), json!({ "tools": [{ "type": "web_search_20250305", "name": "w" }] }), "tools.0.type", cannot),
+            (user(), json!({ "tools": [{ "name": "a b", "input_schema": {} }] }), "tools.0.name", bad),
+            (user(), json!({ "tools": [{ "name": "a" }] }), "tools.0.input_schema", bad),
+            (user(), json!({ "tool_choice": { "type": "any" } }), "tool_choice", bad),
+            (user(), json!({ "tool_choice": { "type": "tool", "name": "f" } }), "tool_choice", bad),
+            (user(), json!({ "tool_choice": { "type": "some" } }), "tool_choice.type", bad),
+            (user(), json!({ "mcp_servers": [{ "type": "url" }] }), "mcp_servers", cannot),
+            (
+                user(),
+                json!({ "output_config": { "format": { "type": "json_schema" } } }),
+                "output_config.format.schema",
+                bad,
+            ),
+        ] {
+            let what = format!("{messages} {more}");
+            let error = read(messages, more).expect_err(&what);
+            let places: Vec<_> = error.fields.iter().map(|field| field.loc[1..].join(".")).collect();
+            assert_eq!((places, error.kind), (vec![place.to_owned()], kind), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_is_counted_needs_no_length() {
+        let body = json!({ "model": "m", "messages": user(), "system": "be brief" });
+        let request = CountTokensBody::from_json(&body).unwrap().request();
+        assert_eq!(request.messages, [text(Role::System, "be brief"), text(Role::User, "hi")]);
+    }
+}

@@ -190,3 +190,192 @@ impl Frames for FramesResponses {
         self.event("error", last, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_actors::{Kind, Millis};
+
+    use super::super::request::Asked;
+    use super::*;
+
+    /// Data of each event, checked to be named by its type and numbered; the identifiers of items by their prefixes.
+    fn written(write: impl FnOnce(&mut FramesResponses, &mut BytesMut)) -> Vec<Value> {
+        let begun = ResponseObject::begun("m".to_owned(), Asked::default(), Millis(5_000));
+        let mut frames = FramesResponses::new(begun, Clock::manual(Millis(9_000)));
+        let mut out = BytesMut::new();
+        write(&mut frames, &mut out);
+        let text = String::from_utf8(out.to_vec()).unwrap();
+        let events = text.split_terminator("\n\n").enumerate().map(|(at, event)| {
+            let (name, data) = event.strip_prefix("event: ").unwrap().split_once("\ndata: ").unwrap();
+            let mut data: Value = serde_json::from_str(data).unwrap();
+            assert_eq!((&data["type"], &data["sequence_number"]), (&json!(name), &json!(at)));
+            data.as_object_mut().unwrap().remove("sequence_number");
+            shorten_ids(&mut data);
+            data
+        });
+        events.collect()
+    }
+
+    fn shorten_ids(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                for (name, below) in object {
+                    match below.as_str().and_then(|id| id.split_once('_')) {
+                        Some((prefix, _)) if name == "id" || name == "item_id" => *below = prefix.into(),
+                        _ => shorten_ids(below),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(shorten_ids),
+            _ => {}
+        }
+    }
+
+    fn text(text: &str) -> Delta {
+        Delta::Text { choice: 0, text: text.to_owned() }
+    }
+
+    fn tool(index: u32, id: Option<&str>, arguments: &str) -> Delta {
+        let owned = |text: &str| text.to_owned();
+        let call = ToolDelta { index, id: id.map(owned), name: id.map(|_| owned("f")), arguments: owned(arguments) };
+        Delta::Tool { choice: 0, call }
+    }
+
+    const USAGE: Usage = Usage { prompt_tokens: 3, completion_tokens: 4, estimated: false };
+
+    fn part(text: &str) -> Value {
+        json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
+    }
+
+    fn message(status: &str, content: Value) -> Value {
+        json!({ "type": "message", "id": "msg", "status": status, "role": "assistant", "content": content })
+    }
+
+    fn call(status: &str, id: &str, arguments: &str) -> Value {
+        json!({ "type": "function_call", "id": "fc", "call_id": id, "name": "f", "arguments": arguments, "status": status })
+    }
+
+    #[test]
+    fn text_and_calls_are_items_one_after_the_other() {
+        let events = written(|frames, out| {
+            frames.start(out);
+            for delta in [
+                text("a"),
+                text("b"),
+                tool(0, Some("call_1"), ""),
+                tool(0, None, "{\"x\""),
+                tool(0, None, ":1}"),
+                tool(1, Some("call_2"), "{}"),
+                // Nobody's: one answer is asked for.
+                Delta::Text { choice: 1, text: "no".to_owned() },
+            ] {
+                frames.delta(&delta, out);
+            }
+            frames.done(FinishReason::ToolCalls, USAGE, out);
+        });
+        let added = |index: u32, item: Value| json!({ "type": "response.output_item.added", "output_index": index, "item": item });
+        let done = |index: u32, item: Value| json!({ "type": "response.output_item.done", "output_index": index, "item": item });
+        let delta = |text: &str| {
+            json!({ "type": "response.output_text.delta", "item_id": "msg", "output_index": 0, "content_index": 0,
+                "delta": text, "logprobs": [] })
+        };
+        let arguments = |index: u32, text: &str| json!({ "type": "response.function_call_arguments.delta", "item_id": "fc", "output_index": index, "delta": text });
+        let called = |index: u32, text: &str| {
+            json!({ "type": "response.function_call_arguments.done", "item_id": "fc", "output_index": index, "name": "f",
+                "arguments": text })
+        };
+        let output = [
+            message("completed", json!([part("ab")])),
+            call("completed", "call_1", "{\"x\":1}"),
+            call("completed", "call_2", "{}"),
+        ];
+        let expected = [
+            added(0, message("in_progress", json!([]))),
+            json!({ "type": "response.content_part.added", "item_id": "msg", "output_index": 0, "content_index": 0,
+                "part": part("") }),
+            delta("a"),
+            delta("b"),
+            json!({ "type": "response.output_text.done", "item_id": "msg", "output_index": 0, "content_index": 0,
+                "text": "ab", "logprobs": [] }),
+            json!({ "type": "response.content_part.done", "item_id": "msg", "output_index": 0, "content_index": 0,
+                "part": part("ab") }),
+            done(0, output[0].clone()),
+            added(1, call("in_progress", "call_1", "")),
+            arguments(1, "{\"x\""),
+            arguments(1, ":1}"),
+            called(1, "{\"x\":1}"),
+            done(1, output[1].clone()),
+            added(2, call("in_progress", "call_2", "")),
+            arguments(2, "{}"),
+            called(2, "{}"),
+            done(2, output[2].clone()),
+        ];
+        let (created, progress) = (&events[0], &events[1]);
+        assert_eq!((&created["type"], &progress["type"]), (&json!("response.created"), &json!("response.in_progress")));
+        for begun in [created, progress] {
+            let response = &begun["response"];
+            assert_eq!((&response["status"], &response["output"]), (&json!("in_progress"), &json!([])));
+            assert_eq!((&response["created_at"], &response["usage"]), (&json!(5), &Value::Null));
+        }
+        assert_eq!(events[2..events.len() - 1], expected);
+        let last = events.last().unwrap();
+        let response = &last["response"];
+        assert_eq!((&last["type"], &response["status"]), (&json!("response.completed"), &json!("completed")));
+        assert_eq!(response["output"], json!(output));
+        assert_eq!(response["completed_at"], 9);
+        assert_eq!(
+            response["usage"],
+            json!({ "input_tokens": 3, "input_tokens_details": { "cached_tokens": 0, "cache_write_tokens": 0 },
+                "output_tokens": 4, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 7 })
+        );
+    }
+
+    #[test]
+    fn an_answer_cut_short_says_why() {
+        for (finish, reason) in
+            [(FinishReason::Length, "max_output_tokens"), (FinishReason::ContentFilter, "content_filter")]
+        {
+            let events = written(|frames, out| {
+                frames.start(out);
+                frames.delta(&text("a"), out);
+                frames.done(finish, USAGE, out);
+            });
+            let last = events.last().unwrap();
+            let response = &last["response"];
+            assert_eq!((&last["type"], &response["status"]), (&json!("response.incomplete"), &json!("incomplete")));
+            assert_eq!(response["incomplete_details"], json!({ "reason": reason }));
+            assert_eq!(response["output"], json!([message("incomplete", json!([part("a")]))]));
+            assert_eq!(response["completed_at"], Value::Null);
+        }
+    }
+
+    #[test]
+    fn a_late_piece_is_delivered_and_in_the_final_answer() {
+        let events = written(|frames, out| {
+            frames.delta(&tool(0, Some("call_1"), "{"), out);
+            frames.delta(&tool(1, Some("call_2"), "{}"), out);
+            frames.delta(&tool(0, None, "}"), out);
+            frames.done(FinishReason::ToolCalls, USAGE, out);
+        });
+        let output = [call("completed", "call_1", "{}"), call("completed", "call_2", "{}")];
+        assert_eq!(events.last().unwrap()["response"]["output"], json!(output));
+    }
+
+    #[test]
+    fn a_failure_is_told_twice_and_is_the_end() {
+        let events = written(|frames, out| {
+            frames.start(out);
+            frames.delta(&text("a"), out);
+            frames.error(&Error::new(Kind::ProviderFailed, "broken off"), out);
+        });
+        let [.., failed, error] = &events[..] else { panic!("{events:?}") };
+        assert_eq!(failed["type"], "response.failed");
+        let response = &failed["response"];
+        assert_eq!(response["status"], "failed");
+        assert_eq!(response["error"], json!({ "code": "provider_failed", "message": "broken off" }));
+        assert_eq!(response["output"], json!([message("incomplete", json!([part("a")]))]));
+        let body = json!({ "message": "broken off", "type": "server_error", "param": null, "code": "provider_failed" });
+        let expected = json!({ "type": "error", "code": "provider_failed", "message": "broken off", "param": null, "error": body });
+        assert_eq!(*error, expected);
+    }
+}

@@ -265,3 +265,180 @@ impl Priced for ResponsesBody {
         chat::estimate(app, &self.request(), self.limit())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_actors::{Error, Kind};
+    use muster_providers::{Content, Image, ImageSource, Part, ToolCall};
+
+    use super::*;
+
+    fn body(input: Value, more: Value) -> Result<ResponsesBody, Error> {
+        let mut body = json!({ "model": "m", "input": input });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ResponsesBody::from_json(&body)
+    }
+
+    fn read(input: Value, more: Value) -> ChatRequest {
+        body(input, more).unwrap().request()
+    }
+
+    #[test]
+    fn items_become_turns() {
+        let input = json!([
+            { "role": "developer", "content": "be brief" },
+            { "type": "message", "role": "user", "content": [
+                { "type": "input_text", "text": "what is this?" },
+                { "type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "low" },
+                { "type": "input_image", "image_url": "https://example.org/a.png" },
+            ] },
+            { "type": "reasoning", "id": "rs_1", "summary": [] },
+            { "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+              "content": [{ "type": "output_text", "text": "let me see", "annotations": [] }] },
+            { "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": "{\"at\":1}" },
+            { "type": "function_call", "call_id": "call_2", "name": "look", "arguments": "{}" },
+            { "type": "function_call_output", "call_id": "call_1", "output": "a cat" },
+            { "type": "function_call_output", "call_id": "call_2", "output": [{ "type": "input_text", "text": "a dog" }] },
+            { "type": "function_call", "call_id": "call_3", "name": "look", "arguments": "{}" },
+        ]);
+        let schema = json!({ "type": "object", "properties": { "at": { "type": "integer" } } });
+        let request = read(
+            input,
+            json!({
+                "instructions": "be kind", "temperature": 1.5, "top_p": 0.25, "max_output_tokens": 9, "user": "ann",
+                "tools": [{ "type": "function", "name": "look", "description": "looks", "parameters": schema, "strict": true },
+                    { "type": "function", "name": "wait", "parameters": null, "strict": null }],
+                "tool_choice": { "type": "function", "name": "look" }, "parallel_tool_calls": false,
+                "text": { "format": { "type": "json_schema", "name": "n", "schema": schema, "strict": true } },
+            }),
+        );
+        let image = |source, detail: Option<&str>| Part::Image(Image { source, detail: detail.map(str::to_owned) });
+        let picture = ImageSource::Data { media_type: "image/png".to_owned(), base64: "aGk=".to_owned() };
+        let call = |id: &str, arguments: &str| ToolCall {
+            id: id.to_owned(),
+            name: "look".to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let result =
+            |id: &str, said: &str| Message { tool_call_id: Some(id.to_owned()), ..Message::text(Role::Tool, said) };
+        let nothing = json!({ "type": "object", "properties": {} });
+        let expected = ChatRequest {
+            messages: vec![
+                Message::text(Role::System, "be kind"),
+                Message::text(Role::Developer, "be brief"),
+                Message {
+                    content: Content::Parts(vec![
+                        Part::Text("what is this?".to_owned()),
+                        image(picture, Some("low")),
+                        image(ImageSource::Url("https://example.org/a.png".to_owned()), None),
+                    ]),
+                    ..Message::text(Role::User, "")
+                },
+                Message {
+                    tool_calls: vec![call("call_1", "{\"at\":1}"), call("call_2", "{}")],
+                    ..Message::text(Role::Assistant, "let me see")
+                },
+                result("call_1", "a cat"),
+                result("call_2", "a dog"),
+                Message { tool_calls: vec![call("call_3", "{}")], ..Message::text(Role::Assistant, "") },
+            ],
+            sampling: Sampling { temperature: Some(1.5), top_p: Some(0.25), ..Sampling::default() },
+            max_tokens: Some(9),
+            format: ResponseFormat::JsonSchema { name: "n".to_owned(), schema: schema.clone(), strict: Some(true) },
+            user: Some("ann".to_owned()),
+            tools: vec![
+                Tool {
+                    name: "look".to_owned(),
+                    description: Some("looks".to_owned()),
+                    parameters: schema,
+                    strict: Some(true),
+                },
+                Tool { name: "wait".to_owned(), description: None, parameters: nothing, strict: None },
+            ],
+            tool_choice: ToolChoice::Named("look".to_owned()),
+            parallel_tool_calls: Some(false),
+            ..ChatRequest::default()
+        };
+        assert_eq!(request, expected);
+    }
+
+    #[test]
+    fn a_string_is_the_users_turn_and_hints_are_taken() {
+        let hints = json!({ "store": true, "include": ["reasoning.encrypted_content"], "truncation": "disabled",
+            "reasoning": { "effort": "low" }, "background": false, "previous_response_id": null, "text": {},
+            "service_tier": "auto", "max_tool_calls": 3, "top_logprobs": 0, "tools": [] });
+        let expected = ChatRequest {
+            messages: vec![Message::text(Role::User, "hi")],
+            max_tokens: Some(2000),
+            ..ChatRequest::default()
+        };
+        assert_eq!(read(json!("hi"), hints), expected);
+    }
+
+    #[test]
+    fn what_was_asked_is_told_again() {
+        let tools = json!([{ "type": "function", "name": "f", "parameters": {} }]);
+        let asked = body(json!("hi"), json!({ "metadata": { "k": "v" }, "tools": tools, "tool_choice": "required" }));
+        let asked = serde_json::to_value(asked.unwrap().asked).unwrap();
+        assert_eq!(
+            asked,
+            json!({ "instructions": null, "metadata": { "k": "v" }, "parallel_tool_calls": true, "temperature": null,
+                "top_p": null, "max_output_tokens": 2000, "tool_choice": "required", "tools": tools,
+                "text": { "format": { "type": "text" } }, "reasoning": null, "truncation": "disabled", "user": null })
+        );
+    }
+
+    #[test]
+    fn each_fault_is_named_by_its_place() {
+        let content = |parts: Value| json!([{ "role": "user", "content": parts }]);
+        let hi = || json!("hi");
+        let (bad, cannot) = (Kind::Invalid, Kind::UnsupportedValue);
+        for (input, more, place, kind) in [
+            (json!(null), json!({}), "input", bad),
+            (json!(7), json!({}), "input", bad),
+            (json!([]), json!({}), "input", bad),
+            (json!([{ "role": "wizard", "content": "x" }]), json!({}), "input.0.role", bad),
+            (json!([{ "role": "tool", "content": "x" }]), json!({}), "input.0.role", bad),
+            (json!([{ "role": "user" }]), json!({}), "input.0.content", bad),
+            (json!([{ "type": "item_reference", "id": "msg_1" }]), json!({}), "input.0.type", cannot),
+            (json!([{ "type": "web_search_call", "id": "ws_1" }]), json!({}), "input.0.type", cannot),
+            (json!([{ "type": "function_call_output", "output": "x" }]), json!({}), "input.0.call_id", bad),
+            (content(json!([{ "type": "input_file", "file_id": "f" }])), json!({}), "input.0.content.0.type", cannot),
+            (
+                content(json!([{ "type": "input_image", "file_id": "f" }])),
+                json!({}),
+                "input.0.content.0.file_id",
+                cannot,
+            ),
+            (
+                content(json!([{ "type": "input_image", "image_url": "data:image/png;base64,%" }])),
+                json!({}),
+                "input.0.content.0.image_url",
+                bad,
+            ),
+            (hi(), json!({ "model": null }), "model", bad),
+            (hi(), json!({ "previous_response_id": "resp_1" }), "previous_response_id", cannot),
+            (hi(), json!({ "conversation": "conv_1" }), "conversation", cannot),
+            (hi(), json!({ "prompt": { "id": "p" } }), "prompt", cannot),
+            (hi(), json!({ "background": true }), "background", cannot),
+            (hi(), json!({ "truncation": "auto" }), "truncation", cannot),
+            (hi(), json!({ "top_logprobs": 2 }), "top_logprobs", cannot),
+            (hi(), json!({ "temperature": 2.5 }), "temperature", bad),
+            (hi(), json!({ "max_output_tokens": 0 }), "max_output_tokens", bad),
+            (hi(), json!({ "metadata": { "k": 1 } }), "metadata", bad),
+            (hi(), json!({ "tools": [{ "type": "web_search" }] }), "tools.0.type", cannot),
+            (hi(), json!({ "tools": [{ "type": "function" }] }), "tools.0.name", bad),
+            (hi(), json!({ "tools": [{ "type": "function", "name": "a b" }] }), "tools.0.name", bad),
+            (hi(), json!({ "tool_choice": "required" }), "tool_choice", bad),
+            (hi(), json!({ "tool_choice": { "type": "function", "name": "f" } }), "tool_choice", bad),
+            (hi(), json!({ "tool_choice": { "type": "allowed_tools" } }), "tool_choice.type", cannot),
+            (hi(), json!({ "text": { "format": { "type": "xml" } } }), "text.format.type", bad),
+            (hi(), json!({ "text": { "format": { "type": "json_schema", "name": "n" } } }), "text.format.schema", bad),
+        ] {
+            let what = format!("{input} {more}");
+            let error = body(input, more).expect_err(&what);
+            let places: Vec<_> = error.fields.iter().map(|field| field.loc[1..].join(".")).collect();
+            assert_eq!((places, error.kind), (vec![place.to_owned()], kind), "{what}");
+        }
+    }
+}
