@@ -7,6 +7,13 @@ use futures::StreamExt;
 use muster_actors::{Error, FieldError, Kind};
 use serde_json::{Map, Value};
 
+/// Whether a request was sent without a body.
+pub fn is_empty(request: &HttpRequest) -> bool {
+    let headers = request.headers();
+    let length = headers.get(header::CONTENT_LENGTH).map(|value| value.as_bytes());
+    !headers.contains_key(header::TRANSFER_ENCODING) && matches!(length, None | Some(b"0"))
+}
+
 /// Reads a JSON body of at most `limit` bytes.
 ///
 /// # Errors
@@ -47,6 +54,8 @@ async fn read(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Res
 pub trait FromJson: Sized {
     /// Its bodies may hold pictures, and so be large.
     const TAKES_IMAGES: bool = false;
+    /// A request without a body means every default.
+    const MAY_BE_EMPTY: bool = false;
 
     /// Reads what is there; what is wrong goes into `fields`. The value counts only where nothing went there.
     fn read(fields: &mut Fields<'_>) -> Self;

@@ -21,7 +21,7 @@ use crate::http::{
         chat_b::complete, messages::create, messages::count_tokens, responses::create, models_b::list, models_b::get,
         chat_agent::chat,
         health::report, health::live, health::ready, status::status,
-        keys::list, keys::create, keys::get, keys::revoke,
+        keys::list, keys::create, keys::get, keys::revoke, keys::rotate,
         docs::openapi, docs::swagger, docs::redoc, docs::asset, metrics::metrics,
     ),
     security(("key" = [])),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use muster_actors::provider::{ChainOptions, Provider, TokenCounter};
 use muster_models::ChatModel;
 use muster_providers::{
-    Adapter, Catalogue, ChatRequest, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter, HttpConfig, OpenAiAdapter,
-    ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
+    Adapter, AnthropicAdapter, Catalogue, ChatRequest, ConfigError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter,
+    GeminiAdapter, HttpConfig, OpenAiAdapter, ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
 };
 
 use crate::app::{StartError, failed};
@@ -21,19 +21,21 @@ pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, Star
     // Without a model nothing is known of its bounds.
     let catalogue = if info.context > 0 { catalogue.with_embedded_model(&info) } else { catalogue };
     let catalogue = Arc::new(catalogue);
-    let settings: Vec<_> = config.provider.iter().map(settings).collect();
+    let settings: Vec<_> = config.provider.iter().map(|provider| settings(provider, &catalogue)).collect();
     Registry::new(catalogue, &settings, config.chain.order.clone()).map_err(|error| failed("providers")(&error))
 }
 
-fn settings(provider: &config::Provider) -> ProviderSettings {
-    ProviderSettings {
+/// What the settings say, and where they say nothing what the catalogue knows of this id.
+fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSettings {
+    let said = ProviderSettings {
         id: provider.id.clone(),
         kind: provider.kind.clone(),
         base_url: provider.base_url.clone(),
         api_key_env: provider.api_key_env.clone(),
         has_key: provider.api_key.is_some(),
         models: provider.models.clone(),
-    }
+    };
+    said.with_defaults(catalogue)
 }
 
 /// Every provider of the settings with the way to speak to it, and the embedded one.
@@ -47,10 +49,9 @@ pub fn providers(
         let kind = ProviderKind::parse(&provider.kind).unwrap_or(ProviderKind::OpenAi);
         let adapter: Arc<dyn Adapter> = match kind {
             ProviderKind::Embedded => Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
-            // The registry has refused the kinds that are not spoken yet.
-            ProviderKind::OpenAi | ProviderKind::Anthropic | ProviderKind::Gemini => {
-                Arc::new(openai(provider, registry)?)
-            }
+            ProviderKind::OpenAi => over_http(provider, registry, OpenAiAdapter::new)?,
+            ProviderKind::Anthropic => over_http(provider, registry, AnthropicAdapter::new)?,
+            ProviderKind::Gemini => over_http(provider, registry, GeminiAdapter::new)?,
         };
         providers.push(Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter });
     }
@@ -65,13 +66,18 @@ pub fn providers(
     Ok(providers)
 }
 
-fn openai(provider: &config::Provider, registry: &Registry) -> Result<OpenAiAdapter, StartError> {
-    let settings = settings(provider).with_defaults(registry.catalogue());
-    let mut adapter = HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default());
+fn over_http<A: Adapter>(
+    provider: &config::Provider,
+    registry: &Registry,
+    adapter: fn(HttpConfig) -> Result<A, ConfigError>,
+) -> Result<Arc<dyn Adapter>, StartError> {
+    let settings = settings(provider, registry.catalogue());
+    let mut config = HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default());
     if let Some(key) = &provider.api_key {
-        adapter = adapter.with_key(Secret::new(key.0.clone()));
+        config = config.with_key(Secret::new(key.0.clone()));
     }
-    OpenAiAdapter::new(adapter).map_err(|error| failed(&format!("provider {}", provider.id))(&error))
+    let adapter = adapter(config).map_err(|error| failed(&format!("provider {}", provider.id))(&error))?;
+    Ok(Arc::new(adapter))
 }
 
 /// Counts what a provider gave no figures for; the chain marks it `estimated`.
@@ -116,4 +122,37 @@ pub fn options(config: &Config) -> ChainOptions {
     options.breaker.probe_lease = ms(chain.deadline_ms) + Duration::from_secs(15);
     options.breaker.hard_cooldown = ms(chain.breaker_hard_cooldown_ms);
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_spoken_to_in_its_own_way() {
+        let text = r#"
+            [[provider]]
+            id = "ollama"
+            kind = "openai"
+            base_url = "http://127.0.0.1:1/v1"
+            models = ["m"]
+
+            [[provider]]
+            id = "anthropic"
+            kind = "anthropic"
+            base_url = "http://127.0.0.1:1/v1"
+            models = ["claude-haiku-5-5"]
+        "#;
+        let config = config::parse(text, "config.toml", std::iter::empty()).unwrap();
+        let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::Options::default());
+        let registry = registry(&config, &*model).unwrap();
+        let providers = providers(&config, &registry, &model).unwrap();
+        let spoken: Vec<_> = providers.iter().map(|p| (p.id.as_str(), format!("{:?}", p.adapter))).collect();
+        let expected =
+            [("ollama", "OpenAiAdapter"), ("anthropic", "AnthropicAdapter"), ("embedded", "EmbeddedAdapter")];
+        for ((id, adapter), expected) in spoken.iter().zip(expected) {
+            assert!(*id == expected.0 && adapter.starts_with(expected.1), "{id}: {adapter}");
+        }
+        assert_eq!(spoken.len(), expected.len());
+    }
 }

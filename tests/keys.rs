@@ -193,3 +193,40 @@ async fn keys_and_their_end_outlive_a_restart() {
     let status = async |key: &Value| muster.client().with(key["key"].as_str().unwrap()).get("/v1/models").await.status;
     assert_eq!((status(&kept).await, status(&ended).await), (200, 401));
 }
+
+#[tokio::test]
+async fn a_rotated_key_takes_both_secrets_for_the_grace() {
+    let muster = Muster::start("");
+    let client = muster.client();
+    let old = create(&client, &chat_key("n")).await;
+    let path = format!("{KEYS}/{}/rotate", old["id"].as_str().unwrap());
+    let rotated = answer(client.request(reqwest::Method::POST, &path)).await;
+    assert_eq!(rotated.status, 200, "without a body: every default: {}", rotated.text);
+    let new = rotated.json();
+    assert_eq!((&new["id"], &new["prefix"]), (&old["id"], &old["prefix"]));
+    assert_ne!(new["key"], old["key"]);
+    assert!(new["old_secret_until"].is_string());
+    let muster = Muster::start_in(muster.stop(), "");
+    let client = muster.client();
+    let status = async |key: &Value| client.with(key["key"].as_str().unwrap()).get("/v1/models").await.status;
+    assert_eq!((status(&old).await, status(&new).await), (200, 200), "after a restart too");
+    let last = client.post(&path, &json!({ "grace_seconds": 0 })).await.json();
+    assert_eq!((status(&old).await, status(&new).await, status(&last).await), (401, 401, 200));
+}
+
+#[tokio::test]
+async fn rotation_is_refused_where_it_would_grant_more() {
+    let muster = Muster::start("");
+    let client = muster.client();
+    let admin = create(&client, &json!({ "name": "a", "scopes": ["admin"] })).await;
+    let strong = create(&client, &json!({ "name": "s", "scopes": ["admin", "memory"] })).await;
+    let path = |key: &Value| format!("{KEYS}/{}/rotate", key["id"].as_str().unwrap());
+    let admin_client = client.with(admin["key"].as_str().unwrap());
+    assert_eq!(admin_client.post(&path(&strong), &json!({})).await.status, 403);
+    assert_eq!(admin_client.post(&path(&admin), &json!({})).await.status, 200, "its own");
+    assert_eq!(client.post(&format!("{KEYS}/key_none/rotate"), &json!({})).await.status, 404);
+    let long = client.post(&path(&strong), &json!({ "grace_seconds": 2_592_001 })).await;
+    assert_eq!((long.status, &long.json()["detail"][0]["loc"]), (422, &json!(["body", "grace_seconds"])));
+    client.delete(&format!("{KEYS}/{}", strong["id"].as_str().unwrap())).await;
+    assert_eq!(client.post(&path(&strong), &json!({})).await.status, 409, "an ended key stays ended");
+}

@@ -57,6 +57,8 @@ async fn on_a_stopped_servers_folder() {
     let made = said(&local(folder, &create));
     assert_eq!((&made["scopes"], &made["plan_b"]), (&json!(["chat", "memory"]), &json!("pro")));
     let ended = said(&local(folder, &["create", "--name", "ended", "--scope", "chat", "--json"]));
+    let rotated = said(&local(folder, &["rotate", made["id"].as_str().unwrap(), "--json"]));
+    assert_eq!(rotated["id"], made["id"]);
     let revoked = said(&local(folder, &["revoke", ended["id"].as_str().unwrap(), "--json"]));
     assert!(revoked["revoked_at"].is_string());
     let listed = said(&local(folder, &["list", "--json"]));
@@ -70,7 +72,8 @@ async fn on_a_stopped_servers_folder() {
 
     // What was made while it was stopped counts once it runs.
     let process = Launch::bare(folder).start();
-    assert_eq!(lets_in(&process.url, &made["key"]).await, 200);
+    assert_eq!(lets_in(&process.url, &made["key"]).await, 200, "within the grace");
+    assert_eq!(lets_in(&process.url, &rotated["key"]).await, 200);
     assert_eq!(lets_in(&process.url, &ended["key"]).await, 401);
 
     let busy = refused(&local(folder, &["list"]), 1);
@@ -88,6 +91,9 @@ async fn through_a_running_server() {
     let listed = said(&remote(folder, url, Some(KEY), &["list", "--json"]));
     assert_eq!(listed["keys"].as_array().unwrap().len(), 2);
     let id = made["id"].as_str().unwrap();
+    let rotated = said(&remote(folder, url, Some(KEY), &["rotate", id, "--grace", "0", "--json"]));
+    assert_eq!((lets_in(url, &made["key"]).await, lets_in(url, &rotated["key"]).await), (401, 200));
+    let made = rotated;
     said(&remote(folder, url, Some(KEY), &["revoke", id, "--json"]));
     assert_eq!(lets_in(url, &made["key"]).await, 401);
 

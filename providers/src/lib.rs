@@ -3,10 +3,12 @@
 //! Knows no actor and no server: the chain and the breakers stand above.
 
 mod adapter;
+mod anthropic;
 mod catalogue;
 mod chat;
 mod embedded;
 mod fault;
+mod gemini;
 mod http;
 mod openai;
 mod registry;
@@ -14,7 +16,9 @@ mod retry_after;
 mod secret;
 mod sse;
 
+pub use crate::http::{ConfigError, HttpConfig, install_tls};
 pub use adapter::Adapter;
+pub use anthropic::AnthropicAdapter;
 pub use catalogue::{
     Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, Family, ModelEntry, Price, ProviderEntry, cost_nanos,
     cost_usd,
@@ -26,7 +30,7 @@ pub use chat::{
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
-pub use http::{ConfigError, HttpConfig, install_tls};
+pub use gemini::GeminiAdapter;
 pub use openai::OpenAiAdapter;
 pub use registry::{
     Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,

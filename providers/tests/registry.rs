@@ -298,12 +298,15 @@ fn bad_settings_are_refused_with_what_to_do() {
         vec![settings]
     };
     type Row<'a> = (Vec<ProviderSettings>, Option<&'a [&'a str]>, &'a str);
-    let rows: [Row<'_>; 13] = [
+    let rows: [Row<'_>; 12] = [
         (with(|p| p.id.clear()), None, "has no id"),
         (vec![provider("p", &["m"]), provider("p", &["n"])], None, "\"p\" is there twice"),
         (with(|p| p.kind = "bedrock".into()), None, "kind \"bedrock\" is unknown"),
-        (with(|p| p.kind = "anthropic".into()), None, "does not speak anthropic yet"),
-        (with(|p| p.kind = "gemini".into()), None, "does not speak gemini yet"),
+        (
+            with(|p| p.kind = "bedrock".into()),
+            None,
+            "accepted: openai (any server that speaks its API), anthropic, gemini",
+        ),
         (with(|p| p.models.clear()), None, "names no models"),
         (with(|p| p.models = vec![" ".into()]), None, "names no models"),
         (with(|p| p.base_url = None), None, "has no base_url"),
@@ -323,6 +326,26 @@ fn bad_settings_are_refused_with_what_to_do() {
     }
 }
 
+/// The same rules whatever the wire.
+#[test]
+fn every_kind_over_http_is_served_and_checked_alike() {
+    for kind in ["openai", "anthropic", "gemini"] {
+        let settings = ProviderSettings { kind: kind.into(), ..keyed("p", &["m"], "P_KEY") };
+        let with_key = ProviderSettings { has_key: true, ..settings.clone() };
+        assert_eq!(ask(&registry(&[with_key]), "m"), ["p:m", "embedded:muster-core"], "{kind}");
+        let missing = registry(std::slice::from_ref(&settings)).resolve(Some("m")).unwrap_err();
+        assert!(missing.to_string().contains("P_KEY"), "{kind}: {missing}");
+        for (broken, part) in [
+            (ProviderSettings { base_url: None, ..settings.clone() }, "has no base_url"),
+            (ProviderSettings { models: Vec::new(), ..settings.clone() }, "names no models"),
+            (ProviderSettings { id: "embedded".into(), ..settings.clone() }, "choose another"),
+        ] {
+            let error = try_registry(&[broken], None).unwrap_err().to_string();
+            assert!(error.contains(part), "{kind}: {error}");
+        }
+    }
+}
+
 #[test]
 fn the_catalogue_fills_in_what_is_left_out() {
     let catalogue = Catalogue::embedded().unwrap();
@@ -331,6 +354,14 @@ fn the_catalogue_fills_in_what_is_left_out() {
     assert_eq!(full.kind, "openai");
     assert_eq!(full.base_url.as_deref(), Some("https://api.groq.com/openai/v1"));
     assert_eq!(full.api_key_env.as_deref(), Some("GROQ_API_KEY"));
+    for (id, wire, base_url) in [
+        ("anthropic", "anthropic", "https://api.anthropic.com/v1"),
+        ("google", "gemini", "https://generativelanguage.googleapis.com/v1beta"),
+    ] {
+        let bare = ProviderSettings { id: id.into(), ..ProviderSettings::default() };
+        let full = bare.with_defaults(&catalogue);
+        assert_eq!((full.kind.as_str(), full.base_url.as_deref()), (wire, Some(base_url)));
+    }
     let own = provider("groq", &["m"]);
     let kept = own.clone().with_defaults(&catalogue);
     assert_eq!(kept.base_url, own.base_url);

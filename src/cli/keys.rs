@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_rt::Arbiter;
 use clap::{Subcommand, ValueEnum};
@@ -11,7 +12,7 @@ use muster_actors::{Clock, Millis};
 use serde_json::{Value, json};
 
 use super::{Settings, fail};
-use crate::http::keys::{CreatedKey, KeyBody};
+use crate::http::keys::{CreatedKey, DEFAULT_GRACE, KeyBody};
 use crate::{app, config};
 
 #[derive(Debug, clap::Args)]
@@ -38,6 +39,15 @@ enum KeysCommand {
     /// List keys, newest first.
     #[command(after_help = "Example:\n  muster keys list --json")]
     List,
+    /// Give a key a new secret and show it once; the old one is taken for a grace period yet.
+    #[command(after_help = "Example:\n  muster keys rotate key_01JF… --grace 3600")]
+    Rotate {
+        /// The key's id, from `muster keys list`.
+        id: String,
+        /// How long the old secret is taken yet, in seconds; 0 ends it at once.
+        #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_GRACE, value_parser = clap::value_parser!(u64).range(..=2_592_000))]
+        grace: u64,
+    },
     /// End a key at once and for ever.
     #[command(after_help = "Example:\n  muster keys revoke key_01JF…")]
     Revoke {
@@ -164,6 +174,11 @@ async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
                 }
             }
         }
+        KeysCommand::Rotate { id, grace } => {
+            let grace = Duration::from_secs(grace);
+            let made = keys.rotate(id, MadeBy::Operator, grace).await.map_err(|error| error.to_string())?;
+            Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
+        }
         KeysCommand::Revoke { id } => {
             keys.revoke(id).await.map(|record| say(&record)).map_err(|error| error.to_string())
         }
@@ -186,6 +201,10 @@ async fn remote(server: &str, command: KeysCommand) -> Result<Value, String> {
             client.post(base).header("content-type", "application/json").body(body.to_string())
         }
         KeysCommand::List => client.get(format!("{base}?limit=200")),
+        KeysCommand::Rotate { id, grace } => {
+            let body = json!({ "grace_seconds": grace }).to_string();
+            client.post(format!("{base}/{id}/rotate")).header("content-type", "application/json").body(body)
+        }
         KeysCommand::Revoke { id } => client.delete(format!("{base}/{id}")),
     };
     let answer = request.bearer_auth(key).send().await.map_err(|error| format!("{server} does not answer: {error}"))?;

@@ -162,7 +162,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return bad("chain.max_attempts", "takes 1 or more");
     }
     for provider in &config.provider {
-        if provider.kind == "openai" && provider.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
+        if provider.kind != "embedded" && provider.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
             return bad(&format!("provider {}: base_url", provider.id), "takes an http or https URL, up to /v1");
         }
     }

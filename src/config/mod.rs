@@ -128,7 +128,7 @@ impl Default for Llm {
 #[serde(deny_unknown_fields)]
 pub struct Provider {
     pub id: String,
-    /// `openai` or `embedded`.
+    /// `openai`, `anthropic`, `gemini` or `embedded`.
     pub kind: String,
     #[serde(default)]
     pub base_url: Option<String>,

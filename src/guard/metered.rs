@@ -10,7 +10,7 @@ use muster_actors::limits::Estimate;
 use super::admit::{Reservation, admit};
 use super::{Access, Caller, Local, app, authorize};
 use crate::app::App;
-use crate::body::{FromJson, read_json};
+use crate::body::{FromJson, is_empty, read_json};
 use crate::error::HttpError;
 
 /// A request whose cost in tokens can be told before it is served.
@@ -41,7 +41,11 @@ impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metere
             let caller = authorize::<A>(&app, &request).await?;
             let server = &app.config.server;
             let limit = if T::TAKES_IMAGES { server.max_image_body_bytes } else { server.max_body_bytes };
-            let read = read_json(&request, &mut payload, limit).await;
+            let read = if T::MAY_BE_EMPTY && is_empty(&request) {
+                Ok((serde_json::json!({}), Bytes::new()))
+            } else {
+                read_json(&request, &mut payload, limit).await
+            };
             let body = read.and_then(|(value, sent)| Ok((T::from_json(&value)?, sent)));
             // A body that is refused still counts as a request: bad ones must not be free to send.
             let estimate = body.as_ref().map_or_else(|_| Estimate::default(), |(body, _)| body.estimate(&app));

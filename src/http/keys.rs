@@ -1,5 +1,7 @@
 //! API keys: made, listed, ended. Scope `admin`.
 
+use std::time::Duration;
+
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_actors::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
@@ -91,6 +93,9 @@ pub struct KeyBody {
     pub expires_at: Option<String>,
     pub last_used_at: Option<String>,
     pub revoked_at: Option<String>,
+    /// Until when the secret before the latest rotation is taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_secret_until: Option<String>,
 }
 
 impl From<&KeyRecord> for KeyBody {
@@ -110,11 +115,39 @@ impl From<&KeyRecord> for KeyBody {
             expires_at: record.expires_at.map(Millis::rfc3339),
             last_used_at: record.last_used_at.map(Millis::rfc3339),
             revoked_at: record.revoked_at.map(Millis::rfc3339),
+            old_secret_until: record.old_secret_until().map(Millis::rfc3339),
         }
     }
 }
 
-/// A new key.
+/// How a key is to be rotated.
+#[derive(Debug, ToSchema)]
+pub struct RotateBody {
+    /// How long the old secret is taken yet: 0 to 2,592,000 (30 days), default 86,400 (a day).
+    #[schema(value_type = Option<u64>, minimum = 0, maximum = 2_592_000, default = 86_400)]
+    pub grace_seconds: u64,
+}
+
+/// In seconds.
+pub const DEFAULT_GRACE: u64 = 24 * 3600;
+const LONGEST_GRACE: i64 = 30 * 24 * 3600;
+
+impl FromJson for RotateBody {
+    const MAY_BE_EMPTY: bool = true;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let grace = fields.integer("grace_seconds", 0..=LONGEST_GRACE).and_then(|seconds| u64::try_from(seconds).ok());
+        Self { grace_seconds: grace.unwrap_or(DEFAULT_GRACE) }
+    }
+}
+
+impl Priced for RotateBody {
+    fn estimate(&self, _: &App) -> Estimate {
+        Estimate::default()
+    }
+}
+
+/// A new key, or an old one with a new secret.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatedKey {
     #[serde(flatten)]
@@ -242,4 +275,23 @@ pub async fn revoke(
 ) -> Result<web::Json<KeyBody>, HttpError> {
     let record = app.keys.revoke(id.into_inner()).await?;
     Ok(web::Json(KeyBody::from(&*record)))
+}
+
+/// Gives a key a new secret; the old one is taken for a grace period yet. The key must grant nothing that the caller's
+/// own lacks: who rotates it learns its secret.
+#[utoipa::path(post, path = "/api/v1/keys/{id}/rotate", tag = "keys", params(("id" = String, Path)),
+    request_body = RotateBody,
+    responses((status = 200, body = CreatedKey), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
+        (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent), (status = 409, body = ErrorAgent),
+        (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent),
+        (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn rotate(
+    request: Metered<Admin, RotateBody>,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<web::Json<CreatedKey>, HttpError> {
+    let Metered { caller, body, .. } = request;
+    let grace = Duration::from_secs(body.grace_seconds);
+    let rotated = app.keys.rotate(id.into_inner(), MadeBy::Key(caller.key), grace).await?;
+    Ok(web::Json(CreatedKey { record: KeyBody::from(&*rotated.record), key: rotated.key.reveal() }))
 }

@@ -54,6 +54,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource!("/api/v1/status", get => status::status))
         .service(resource!("/api/v1/keys", get => keys::list, post => keys::create))
         .service(resource!("/api/v1/keys/{id}", get => keys::get, delete => keys::revoke))
+        .service(resource!("/api/v1/keys/{id}/rotate", post => keys::rotate))
         .service(resource!("/openapi.json", get => docs::openapi))
         .service(resource!("/docs", get => docs::swagger))
         .service(resource!("/redoc", get => docs::redoc))

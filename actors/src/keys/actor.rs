@@ -10,7 +10,7 @@ use actix_rt::ArbiterHandle;
 use muster_store::{Batch, Order, Record, Scan, StoreError, StoreHandle};
 use tokio::sync::watch;
 
-use super::messages::{Create, Created, Get, KeyPage, List, MadeBy, NewKey, Revoke, Touch};
+use super::messages::{Create, Created, Get, KeyPage, List, MadeBy, NewKey, Revoke, Rotate, Touch};
 use super::record::KeyRecord;
 use super::state::{KeyState, first_key};
 use super::token::Token;
@@ -118,6 +118,11 @@ impl Keys {
     /// Ends a key; no request is let in with it once this resolves.
     pub async fn revoke(&self, id: String) -> Result<Arc<KeyRecord>, Error> {
         self.handle.ask(Revoke { id }).await?
+    }
+
+    /// Gives a key a new secret, durable when this resolves; the old one is taken for `grace` yet.
+    pub async fn rotate(&self, id: String, by: MadeBy, grace: Duration) -> Result<Created, Error> {
+        self.handle.ask(Rotate { id, by, grace }).await?
     }
 
     pub async fn get(&self, id: String) -> Result<Option<Arc<KeyRecord>>, Error> {
@@ -235,6 +240,32 @@ impl Handler<Revoke> for KeyActor {
                 actor.accept(Arc::clone(&record));
                 Ok(record)
             }))),
+        }
+    }
+}
+
+impl Handler<Rotate> for KeyActor {
+    type Result = AtomicResponse<Self, Result<Created, Error>>;
+
+    fn handle(&mut self, rotate: Rotate, _: &mut Context<Self>) -> Self::Result {
+        let Rotate { id, by, grace } = rotate;
+        let random = Token::generate().map_err(|error| Error::new(Kind::Internal, error.to_string()));
+        let rotated = random.and_then(|token| {
+            let record = self.state.rotate(&id, &by, &token.secret, grace, self.now())?;
+            // The part that finds the record stays, so that logs and lists still tell the key.
+            let token = Token { lookup: record.lookup.clone(), ..token };
+            let write = self.write(&record)?;
+            Ok((token, Arc::new(record), write))
+        });
+        match rotated {
+            Err(error) => AtomicResponse::new(Box::pin(actix::fut::ready(Err(error)))),
+            Ok((key, record, write)) => {
+                AtomicResponse::new(Box::pin(write.into_actor(self).map(|written, actor, _| {
+                    written?;
+                    actor.accept(Arc::clone(&record));
+                    Ok(Created { record, key, replayed: false })
+                })))
+            }
         }
     }
 }

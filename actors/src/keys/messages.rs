@@ -1,6 +1,7 @@
 //! What the key actor is asked, and what it answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::Message;
 
@@ -57,6 +58,15 @@ pub struct Created {
 #[rtype(result = "Result<Arc<KeyRecord>, Error>")]
 pub(super) struct Revoke {
     pub id: String,
+}
+
+/// Gives a key a new secret; the old one is taken for `grace` yet.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Created, Error>")]
+pub(super) struct Rotate {
+    pub id: String,
+    pub by: MadeBy,
+    pub grace: Duration,
 }
 
 #[derive(Debug, Message)]

@@ -3,7 +3,7 @@
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
 
-use super::token::SecretHash;
+use super::token::{Secret, SecretHash, matches};
 use crate::Millis;
 
 /// What a key may call.
@@ -83,6 +83,13 @@ pub struct LimitOverride {
     pub tokens_per_day: Option<u64>,
 }
 
+/// A secret that was replaced, and is taken for a while yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Replaced {
+    pub(super) sha256: SecretHash,
+    pub(super) until: Millis,
+}
+
 /// A key, without its secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyRecord {
@@ -103,6 +110,9 @@ pub struct KeyRecord {
     pub expires_at: Option<Millis>,
     pub last_used_at: Option<Millis>,
     pub revoked_at: Option<Millis>,
+    /// The secret before the latest rotation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) replaced: Option<Replaced>,
 }
 
 impl Record for KeyRecord {
@@ -115,5 +125,19 @@ impl Record for KeyRecord {
 impl KeyRecord {
     pub fn has(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
+    }
+
+    /// Until when the secret before the latest rotation is taken, past or to come.
+    pub fn old_secret_until(&self) -> Option<Millis> {
+        self.replaced.as_ref().map(|replaced| replaced.until)
+    }
+
+    /// Both secrets are compared in any case, so that the time tells nothing of which one it was.
+    pub(super) fn takes(&self, secret: &Secret, now: Millis) -> bool {
+        let hash = secret.hash();
+        let present = matches(&hash, &self.secret_sha256);
+        let replaced = self.replaced.as_ref();
+        let old = matches(&hash, replaced.map_or(&[0; 32], |replaced| &replaced.sha256));
+        present || (old && replaced.is_some_and(|replaced| now < replaced.until))
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::directory::Directory;
 use super::messages::{KeyPage, MadeBy, NewKey};
-use super::record::{KeyRecord, Scope};
-use super::token::Token;
+use super::record::{KeyRecord, Replaced, Scope};
+use super::token::{Secret, Token};
 use crate::{Error, Kind, Millis};
 
 const MAX_NAME: usize = 100;
@@ -87,16 +88,60 @@ impl KeyState {
             expires_at,
             last_used_at: None,
             revoked_at: None,
+            replaced: None,
         })
+    }
+
+    /// The record of a key with a new secret. The rotator learns the secret, so the key must grant nothing that it
+    /// lacks itself.
+    pub(super) fn rotate(
+        &self,
+        id: &str,
+        by: &MadeBy,
+        secret: &Secret,
+        grace: Duration,
+        now: Millis,
+    ) -> Result<KeyRecord, Error> {
+        let record = self.found(id)?;
+        if record.revoked_at.is_some() || record.expires_at.is_some_and(|at| at <= now) {
+            return Err(Error::new(Kind::Conflict, "the key has ended: make a new one"));
+        }
+        match by {
+            MadeBy::Operator => {}
+            MadeBy::Key(rotator) if rotator.id == record.id => {}
+            MadeBy::Key(rotator) => within(&grants(&record), rotator)?,
+        }
+        // Two rotations within one grace end the eldest secret: one old one is taken, not any number.
+        let replaced = (!grace.is_zero()).then(|| Replaced { sha256: record.secret_sha256, until: now.plus(grace) });
+        Ok(KeyRecord { secret_sha256: secret.hash(), replaced, ..KeyRecord::clone(&record) })
+    }
+
+    fn found(&self, id: &str) -> Result<Arc<KeyRecord>, Error> {
+        self.get(id).ok_or_else(|| Error::new(Kind::NotFound, format!("no key has the id {id}")))
     }
 
     /// The record of a key that is no more. Revoking again changes nothing.
     pub(super) fn revoke(&self, id: &str, now: Millis) -> Result<Arc<KeyRecord>, Error> {
-        let record = self.get(id).ok_or_else(|| Error::new(Kind::NotFound, format!("no key has the id {id}")))?;
+        let record = self.found(id)?;
         if record.revoked_at.is_some() {
             return Ok(record);
         }
         Ok(Arc::new(KeyRecord { revoked_at: Some(now), ..KeyRecord::clone(&record) }))
+    }
+}
+
+/// What a key grants, as a wish for one like it.
+fn grants(record: &KeyRecord) -> NewKey {
+    NewKey {
+        name: record.name.clone(),
+        owner: record.owner.clone(),
+        plan_a: record.plan_a,
+        plan_b: record.plan_b,
+        scopes: record.scopes.clone(),
+        roles: record.roles.clone(),
+        limits: record.limits.clone(),
+        budget_usd: record.budget_usd,
+        expires_at: record.expires_at,
     }
 }
 
@@ -223,6 +268,38 @@ mod tests {
                 prop_assert!(rpm(&maker).is_none() || rpm(&child).is_some_and(|own| Some(own) <= rpm(&maker)));
             }
         }
+    }
+
+    #[test]
+    fn a_rotated_key_takes_the_old_secret_for_its_grace_only() {
+        let (old, new) = (Token::generate().unwrap(), Token::generate().unwrap());
+        let mut state = KeyState::default();
+        let record = state.make(named(vec![Scope::Chat]), &MadeBy::Operator, &old, "key_1".into(), NOW).unwrap();
+        state.put(Arc::new(record));
+        let grace = Duration::from_secs(60);
+        let rotated = state.rotate("key_1", &MadeBy::Operator, &new.secret, grace, NOW).unwrap();
+        let end = NOW.plus(grace);
+        assert!(rotated.takes(&new.secret, NOW) && rotated.takes(&new.secret, end));
+        assert!(rotated.takes(&old.secret, Millis(end.0 - 1)) && !rotated.takes(&old.secret, end));
+        let at_once = state.rotate("key_1", &MadeBy::Operator, &new.secret, Duration::ZERO, NOW).unwrap();
+        assert!(!at_once.takes(&old.secret, NOW) && at_once.takes(&new.secret, NOW));
+        assert!(!at_once.takes(&Token::generate().unwrap().secret, NOW));
+    }
+
+    #[test]
+    fn rotating_is_no_way_to_a_key_that_grants_more() {
+        let mut state = KeyState::default();
+        let strong = named(vec![Scope::Admin, Scope::Medical]);
+        let token = Token::generate().unwrap();
+        state.put(Arc::new(state.make(strong, &MadeBy::Operator, &token, "key_1".into(), NOW).unwrap()));
+        let rotate = |by: &KeyRecord| {
+            let by = MadeBy::Key(Arc::new(by.clone()));
+            state.rotate("key_1", &by, &Token::generate().unwrap().secret, Duration::ZERO, NOW)
+        };
+        let weak = KeyRecord { id: "key_2".into(), ..made(named(vec![Scope::Admin]), &MadeBy::Operator).unwrap() };
+        assert_eq!(rotate(&weak).unwrap_err().kind, Kind::Forbidden);
+        assert!(rotate(&state.get("key_1").unwrap()).is_ok());
+        assert!(state.rotate("key_9", &MadeBy::Operator, &token.secret, Duration::ZERO, NOW).is_err());
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod stream;
 pub use client::{ConfigError, HttpConfig, install_tls};
 
 pub(crate) use body::read_body;
-pub(crate) use errors::classify;
+pub(crate) use errors::{ErrorBody, classify};
 pub(crate) use origin::{Asked, Origin, Reporter};
 pub(crate) use send::{Mode, Post, post};
 pub(crate) use stream::{Broken, Events, Flow, follow};

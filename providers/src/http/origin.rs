@@ -124,7 +124,7 @@ impl Reporter {
             .and_then(parse_retry_after_ms)
             .or_else(|| parse_retry_after(header("retry-after")?, SystemTime::now()));
         let mut fault = self.fault(Phase::Headers, Some(status), &said);
-        fault.retry_after = retry_after;
+        fault.retry_after = retry_after.or(fault.retry_after);
         if (300..400).contains(&status) {
             let target = header("location").unwrap_or("an unnamed place");
             fault.message = self.words(&format!(
@@ -152,6 +152,7 @@ impl Reporter {
             status,
             client,
             param: client.and(said.param.clone()),
+            retry_after: said.retry_after,
             ..Fault::new(class, phase, format!("{} {about}: {words}", self.origin.provider_id))
         }
     }

@@ -75,14 +75,10 @@ pub enum RegistryError {
     #[error("[[provider]] id = {id:?} is there twice; give each its own id")]
     DuplicateProvider { id: String },
     #[error(
-        "[[provider]] id = {id:?}: kind {kind:?} is unknown; accepted: openai (any server that speaks its API), embedded"
+        "[[provider]] id = {id:?}: kind {kind:?} is unknown; accepted: openai (any server that speaks its API), \
+         anthropic, gemini, embedded"
     )]
     UnknownKind { id: String, kind: String },
-    #[error(
-        "[[provider]] id = {id:?}: this build does not speak {kind} yet; use an endpoint that speaks OpenAI's API \
-         with kind = \"openai\", or take the provider out"
-    )]
-    UnsupportedKind { id: String, kind: ProviderKind },
     #[error("[[provider]] id = {id:?} names no models; set models = [\"name\"], or [\"*\"] for any name")]
     NoModels { id: String },
     #[error("[[provider]] id = {id:?} has no base_url; set it, such as \"https://host/v1\"")]
@@ -126,12 +122,8 @@ fn provider(settings: &ProviderSettings) -> Result<Provider, RegistryError> {
         let kind = settings.kind.clone();
         return Err(RegistryError::UnknownKind { id, kind });
     };
-    match kind {
-        ProviderKind::Embedded => return Ok(Provider::embedded(&id)),
-        ProviderKind::Anthropic | ProviderKind::Gemini => {
-            return Err(RegistryError::UnsupportedKind { id, kind });
-        }
-        ProviderKind::OpenAi => {}
+    if kind == ProviderKind::Embedded {
+        return Ok(Provider::embedded(&id));
     }
     if id == crate::EMBEDDED_PROVIDER {
         return Err(RegistryError::ReservedId { kind });

@@ -68,8 +68,12 @@ impl Conn {
     }
 
     pub(crate) async fn send(&mut self, text: &str) {
+        self.send_bytes(text.as_bytes()).await;
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         // The client may be gone already, which is what some tests are about.
-        let _ = self.0.write_all(text.as_bytes()).await;
+        let _ = self.0.write_all(bytes).await;
         let _ = self.0.flush().await;
     }
 

@@ -1,0 +1,120 @@
+//! The request body: the internal form in this wire's words. What is not set is not sent.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::schema::narrow;
+use super::tools::{WireChoice, WireTool, choice, tools};
+use super::turns::{Conversation, Turn};
+use crate::http::Mode;
+use crate::{Call, ChatRequest, ClientFault, Fault, FaultClass, Phase, ResponseFormat};
+
+/// The provider demands a bound; this is ours where the caller gives none, in tokens.
+const DEFAULT_MAX_TOKENS: u32 = 4096;
+
+/// The highest temperature of this wire; OpenAI's goes to 2.
+const MAX_TEMPERATURE: f32 = 1.0;
+
+/// This wire has no mode for JSON of an unknown shape: its constrained answers know closed objects only, and the newest
+/// models let nobody force a tool. So the model is told, and a code fence around its answer is taken off.
+const JSON_ONLY: &str = "Answer with one valid JSON object and nothing else: no words around it and no code fence.";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
+    messages: Vec<Turn<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<WireTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<WireChoice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Metadata<'a>>,
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    format: OutputFormat,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OutputFormat {
+    JsonSchema { schema: Value },
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    user_id: &'a str,
+}
+
+/// The body of one call, or why this provider cannot do what it asks for.
+pub(super) fn encode(call: &Call, mode: Mode) -> Result<Vec<u8>, Fault> {
+    let request = &*call.request;
+    refuse(request)?;
+    let Conversation { mut system, turns } = Conversation::of(&request.messages)?;
+    if request.format == ResponseFormat::JsonObject {
+        system.push(JSON_ONLY.into());
+    }
+    let sampling = call.takes_sampling.then_some(&request.sampling);
+    let temperature = sampling.and_then(|s| s.temperature);
+    let body = Body {
+        model: &call.upstream_model,
+        max_tokens: request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        system: (!system.is_empty()).then(|| system.join("\n\n")),
+        messages: turns,
+        temperature: temperature.map(|t| t.min(MAX_TEMPERATURE)),
+        top_p: sampling.and_then(|s| s.top_p).filter(|_| temperature.is_none()),
+        stop_sequences: &request.sampling.stop,
+        tools: tools(request)?,
+        tool_choice: choice(request),
+        output_config: output_config(&request.format)?,
+        metadata: request.user.as_deref().map(|user_id| Metadata { user_id }),
+        stream: mode == Mode::Streamed,
+    };
+    serde_json::to_vec(&body).map_err(|error| Fault {
+        client: Some(ClientFault::InvalidRequest),
+        ..Fault::new(FaultClass::Client, Phase::Connect, error.to_string())
+    })
+}
+
+/// What would change the answer and has no word here.
+fn refuse(request: &ChatRequest) -> Result<(), Fault> {
+    let sampling = &request.sampling;
+    let penalties =
+        [("presence_penalty", sampling.presence_penalty), ("frequency_penalty", sampling.frequency_penalty)];
+    for (param, penalty) in penalties {
+        if penalty.is_some_and(|penalty| penalty != 0.0) {
+            return Err(Fault::unsupported(
+                param,
+                format!("this provider knows no {param}: leave it out or set it to 0"),
+            ));
+        }
+    }
+    if request.choices() > 1 {
+        return Err(Fault::unsupported("n", "this provider gives one answer a request: ask several times"));
+    }
+    if sampling.stop.iter().any(|stop| stop.trim().is_empty()) {
+        return Err(Fault::unsupported("stop", "this provider takes no stop sequence of white space alone"));
+    }
+    Ok(())
+}
+
+fn output_config(format: &ResponseFormat) -> Result<Option<OutputConfig>, Fault> {
+    let ResponseFormat::JsonSchema { schema, .. } = format else {
+        return Ok(None);
+    };
+    let schema = narrow(schema).map_err(|why| Fault::unsupported("response_format", why))?;
+    Ok(Some(OutputConfig { format: OutputFormat::JsonSchema { schema } }))
+}
