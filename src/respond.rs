@@ -21,6 +21,8 @@ use crate::limit_headers;
 pub struct RequestId(pub String);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The name that Anthropic's clients read.
+const MESSAGES_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// The outermost layer.
 pub async fn respond<B: MessageBody + 'static>(
@@ -38,8 +40,11 @@ pub async fn respond<B: MessageBody + 'static>(
 
     let dialect = Dialect::of(&path);
     let now = app.as_ref().map_or(Millis(0), |app| app.clock.now());
-    let mut response = rendered(response, dialect, now);
+    let mut response = rendered(response, dialect, now, &id);
     if let Ok(value) = HeaderValue::from_str(&id) {
+        if dialect == Dialect::Messages {
+            response.headers_mut().insert(MESSAGES_REQUEST_ID, value.clone());
+        }
         response.headers_mut().insert(REQUEST_ID, value);
     }
     response
@@ -64,13 +69,15 @@ fn rendered<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     dialect: Dialect,
     now: Millis,
+    id: &str,
 ) -> ServiceResponse<BoxBody> {
     let refusal =
         response.response().error().and_then(|error| error.as_error::<HttpError>()).map(|error| error.0.clone());
     let Some(refusal) = refusal else { return response.map_into_boxed_body() };
     let headers = response.request().headers();
     let sent = headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key");
-    let mut said = render(&refusal, dialect, now, if sent { Credential::Sent } else { Credential::Missing });
+    let credential = if sent { Credential::Sent } else { Credential::Missing };
+    let mut said = render(&refusal, dialect, now, credential, id);
     // What the layers inside have set stays, such as the headers of CORS.
     for (name, value) in response.headers() {
         if !said.headers().contains_key(name) {

@@ -1,10 +1,11 @@
 //! One chat, whatever its dialect: asked of the chain, its tokens settled, its figures kept.
 
-mod read;
+pub mod read;
 
 use std::sync::Arc;
 
-use actix_web::{HttpMessage, HttpRequest};
+use actix_web::{HttpMessage, HttpRequest, web};
+use muster_actors::Kind;
 use muster_actors::limits::Estimate;
 use muster_actors::provider::{Answer, ChatAsk, Settlement, StreamEnd, Streaming};
 use muster_providers::{ChatRequest, Usage};
@@ -19,6 +20,8 @@ pub use read::{messages, tool_choice, tools};
 
 /// Rather too many tokens are reserved than too few.
 const RESERVED_BYTES_PER_TOKEN: usize = 3;
+/// Where nothing is reserved, the usual figure of English prose.
+const COUNTED_BYTES_PER_TOKEN: usize = 4;
 
 /// Asks the chain and settles.
 pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
@@ -76,6 +79,13 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
 pub fn estimate(app: &App, request: &ChatRequest, max_tokens: u32) -> Estimate {
     let prompt = tokens::of_prompt(&*app.model, request, RESERVED_BYTES_PER_TOKEN);
     Estimate { prompt: prompt.into(), completion: max_tokens.into() }
+}
+
+/// Tokens of everything that a request brings before the model, as far as they can be told here.
+pub async fn count(app: &App, request: ChatRequest) -> Result<u32, HttpError> {
+    let model = Arc::clone(&app.model);
+    let counted = web::block(move || tokens::of_everything(&*model, &request, COUNTED_BYTES_PER_TOKEN)).await;
+    counted.map_err(|_| HttpError::new(Kind::Unavailable, "too busy to count: try again"))
 }
 
 /// Billionths of a dollar in dollars; `None` where the model's price is not known.

@@ -34,6 +34,11 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// Tokens of the prompt, as estimated.
+    pub fn prompt(&self) -> u32 {
+        u32::try_from(self.prompt).unwrap_or(u32::MAX)
+    }
+
     /// From now on a provider may read the prompt.
     #[must_use]
     pub fn asked(mut self) -> Self {
