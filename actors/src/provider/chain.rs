@@ -7,7 +7,6 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use muster_providers::{Candidate, Registry, ResolveError};
 use tokio::sync::broadcast;
-use tokio::time::Instant;
 
 use super::breaker::{BreakerChanged, BreakerPort};
 use super::failure;
@@ -95,6 +94,11 @@ impl Chain {
             })
             .collect();
         if routes.is_empty() { Err(refused(failure::no_adapter(asked))) } else { Ok(routes) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn holders(&self) -> usize {
+        self.0.members.iter().map(|member| member.breaker.holders()).sum()
     }
 
     pub(super) fn options(&self) -> &ChainOptions {
