@@ -17,7 +17,8 @@ fn a_list_is_asked_in_its_order_and_nobody_after_it() {
     world::run(|tree| async move {
         let one = Double::always(transient());
         let chain = three(&tree, &[&one, &one, &one]).await;
-        let rows: [(&[&str], &[(&str, &str)]); 4] = [
+        type Row<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+        let rows: [Row<'_>; 4] = [
             (&["n", "m"], &[("one", "n"), ("one", "m"), ("two", "m")]),
             (&["x", "x"], &[("three", "x")]),
             // One name, or none, is followed by the rest of the chain.
