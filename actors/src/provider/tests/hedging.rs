@@ -170,6 +170,30 @@ fn a_hedge_needs_its_own_breakers_leave() {
 }
 
 #[test]
+fn a_provider_whose_breaker_is_being_asked_while_the_first_call_fails_is_not_lost() {
+    world::run(|tree| async move {
+        let one = Double::always(late(ms(1500), transient()));
+        let two = Double::always(Act::Answer(1));
+        let chain = chain(&tree, &[&one, &two], options()).await;
+        let holders = chain.holders();
+        let mut asking = Box::pin(chain.complete(hedged()));
+        tokio::select! {
+            biased;
+            _ = &mut asking => panic!("answered before its time"),
+            () = world::until(|| one.calls() == 1) => {}
+        }
+        // The hedge is due: its breaker is asked, and answers to a request that is not polled before the first fails.
+        tokio::time::advance(ms(1100)).await;
+        assert!(futures::poll!(asking.as_mut()).is_pending());
+        assert_eq!(two.calls(), 0);
+        tokio::time::advance(ms(500)).await;
+        let answer = asking.await.unwrap();
+        assert_eq!(tried(&answer.attempts), [("one", Transient), ("two", Answered)]);
+        world::until(|| chain.holders() == holders).await;
+    });
+}
+
+#[test]
 fn a_dead_breaker_keeps_no_hedge_and_no_first_call_waiting() {
     world::run(|tree| async move {
         let one = Double::always(late(secs(2), Act::Answer(1)));
