@@ -4,6 +4,7 @@
 //! begun beside one that takes long. Every call begins in `Flight::begin` and ends in `Walk::end`.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use muster_providers::{Fault, Phase};
@@ -15,6 +16,7 @@ use super::failure::{Losses, outcome_of};
 use super::flight::{Ended, Flight, Landed, Rank, Work, landed};
 use super::messages::{Attempt, AttemptOutcome, ChainError};
 use super::options::ChainOptions;
+use crate::supervise::CallError;
 
 /// What a request allows its walk; `None` leaves it to the chain's options.
 #[derive(Debug, Default)]
@@ -118,10 +120,11 @@ impl<'a> Walk<'a> {
     /// nothing, and the route whose breaker it was asking is still the next.
     async fn launch<T>(&mut self, run: &mut impl FnMut(&Route) -> Work<T>) -> Option<Flight<T>> {
         while self.calls < self.options.max_attempts {
-            let route = self.routes.front()?.clone();
-            let permit = self.permit(&route).await;
-            self.routes.pop_front();
-            if let Some(permit) = permit {
+            let member = Arc::clone(&self.routes.front()?.member);
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            let entry = member.breaker.admit(left).await;
+            let route = self.routes.pop_front()?;
+            if let Some(permit) = self.permit(&route, entry) {
                 self.calls += 1;
                 return Some(Flight::begin(route, permit, run));
             }
@@ -156,9 +159,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Leave of the route's breaker; `None` is noted.
-    async fn permit(&mut self, route: &Route) -> Option<Permit> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let (outcome, wait) = match route.member.breaker.admit(left).await {
+    fn permit(&mut self, route: &Route, entry: Result<Entry, CallError>) -> Option<Permit> {
+        let (outcome, wait) = match entry {
             Ok(Entry::Granted(permit)) => return Some(permit),
             Ok(Entry::Refused { retry_in }) => (AttemptOutcome::OpenCircuit, retry_in),
             Err(error) => {
