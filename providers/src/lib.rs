@@ -10,6 +10,7 @@ mod embedded;
 mod fault;
 mod gemini;
 mod http;
+mod members;
 mod openai;
 mod registry;
 mod retry_after;
@@ -31,6 +32,7 @@ pub use chat::{
 pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
 pub use gemini::GeminiAdapter;
+pub use members::with_members;
 pub use openai::OpenAiAdapter;
 pub use registry::{
     Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,
