@@ -12,6 +12,7 @@ use super::sequence::Job;
 use crate::hermes::{CallParser, Trigger, turns_with_tools};
 use crate::speech::Speech;
 use crate::stop::StopMatcher;
+use crate::tool::{ToolChoice, Toolbox};
 
 const MAX_STOPS: usize = 16;
 const MAX_STOP_BYTES: usize = 1024;
@@ -33,17 +34,19 @@ pub(super) fn admit(ready: &Ready, request: GenerateRequest) -> Result<(Job, Gen
     let max_tokens = request.max_tokens.min(ready.info.max_tokens).min(context - tokens);
     let sampler = Sampler::new(&ready.model, &request)?;
     let (reply, generation) = Reply::channel(max_tokens);
-    let calls = request.tools.as_ref().map(|toolbox| CallParser::new(trigger(&request), grammar::most(toolbox)));
+    let calls =
+        request.tools.as_ref().map(|toolbox| CallParser::new(trigger(&request, toolbox), grammar::most(toolbox)));
     let speech = Speech::new(StopMatcher::new(request.stop), calls);
     let job = Job { prompt, max_tokens, sampler, speech, reply, epoch: ready.epoch };
     Ok((job, generation))
 }
 
 /// Only a text of no form can be words first and calls then.
-fn trigger(request: &GenerateRequest) -> Trigger {
-    match request.format {
-        Format::Text => Trigger::Anywhere,
-        Format::JsonObject | Format::JsonSchema(_) => Trigger::AtStart,
+fn trigger(request: &GenerateRequest, toolbox: &Toolbox) -> Trigger {
+    match (&toolbox.choice, &request.format) {
+        (ToolChoice::Required | ToolChoice::Named(_), _) => Trigger::Certain,
+        (ToolChoice::Auto, Format::Text) => Trigger::Anywhere,
+        (ToolChoice::Auto, Format::JsonObject | Format::JsonSchema(_)) => Trigger::AtStart,
     }
 }
 

@@ -11,6 +11,8 @@ pub(crate) enum Trigger {
     Anywhere,
     /// Only as the first thing said: a document may hold the same letters in a string.
     AtStart,
+    /// The answer is a call: what it begins with is none of its words.
+    Certain,
 }
 
 /// What was heard, in order.
@@ -72,14 +74,15 @@ impl CallParser {
     /// What was held back as text, now that nothing more comes.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let held = std::mem::take(&mut self.held);
-        (matches!(self.state, State::Text(_) | State::Plain) && !held.is_empty()).then_some(held)
+        let is_text = matches!(self.state, State::Text(Trigger::Anywhere | Trigger::AtStart) | State::Plain);
+        (is_text && !held.is_empty()).then_some(held)
     }
 
     /// `true` where the state changed, and with it perhaps what the rest means.
     fn step(&mut self, heard: &mut Vec<Heard>) -> bool {
         match &mut self.state {
             State::Text(Trigger::Anywhere) => self.text(heard),
-            State::Text(Trigger::AtStart) => self.start(),
+            State::Text(Trigger::AtStart | Trigger::Certain) => self.start(),
             State::Plain => {
                 self.say_text(self.held.len(), heard);
                 false
@@ -255,6 +258,7 @@ mod tests {
         assert_eq!(heard, [Heard::Begin("f".to_owned()), Heard::Arguments("{\"a\": [1".to_owned())]);
         assert!(!whole);
         assert_eq!(hear(Trigger::Anywhere, 4, &["<tool_call>\n{\"na"]), (vec![], false));
+        assert_eq!(hear(Trigger::Certain, 4, &["<tool_"]), (vec![], false));
     }
 
     #[test]

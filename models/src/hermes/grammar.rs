@@ -4,12 +4,16 @@ use std::fmt::Write;
 
 use super::{AFTER_NAME, BEFORE_NAME, CLOSE, OPEN};
 
+/// How words begin where an answer may call tools. Small models that mean a call are prone to write it as a document
+/// of their own making instead, in a fence or after another mark: what begins like one of these has to be a call.
+const WORDS: &str = "[^<`{\\[ \\t\\r\\n]";
+
 /// What an answer may be besides calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Otherwise {
     /// It is a call.
     Nothing,
-    /// Any text, in which calls may follow.
+    /// Words, after which calls may follow.
     Text,
     /// A document of this grammar instead.
     Document(String),
@@ -27,7 +31,7 @@ pub(crate) fn grammar(tools: &[(&str, &str)], otherwise: &Otherwise, most: u32) 
     match otherwise {
         Otherwise::Nothing => rule("root", &format!("{open} calls")),
         Otherwise::Document(_) => rule("root", &format!("{open} calls | document-root")),
-        Otherwise::Text => rule("root", "text-0"),
+        Otherwise::Text => rule("root", &format!("| {WORDS} text-0 | {open} calls")),
     }
     let close = literal(&format!("}}\n{CLOSE}"));
     let further = match most {
