@@ -1,7 +1,13 @@
 //! Tools: what the grammar holds a real model to, and how its calls are told.
 
 #![cfg(feature = "llm")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
 
 mod common;
 
