@@ -4,12 +4,15 @@ mod chat;
 mod local;
 mod manifest;
 mod select;
+mod tool;
 
 #[cfg(feature = "llm")]
 mod engine;
 #[cfg(not(feature = "llm"))]
 #[path = "no_engine.rs"]
 mod engine;
+#[cfg(feature = "llm")]
+mod hermes;
 #[cfg(feature = "llm")]
 mod memory;
 #[cfg(feature = "llm")]
@@ -20,6 +23,8 @@ mod resolve;
 mod restart;
 #[cfg(feature = "llm")]
 mod schema;
+#[cfg(feature = "llm")]
+mod speech;
 #[cfg(feature = "llm")]
 mod stop;
 #[cfg(feature = "llm")]
@@ -34,3 +39,4 @@ pub use chat::{
 pub use local::{LocalModel, Options};
 pub use manifest::{HubSource, Manifest, ManifestError, ModelEntry, PackagePart};
 pub use select::Selection;
+pub use tool::{MAX_CALLS, Tool, ToolCall, ToolChoice, Toolbox};
