@@ -96,6 +96,8 @@ pub struct Journal {
     options: JournalOptions,
     started: u64,
     inner: Mutex<Inner>,
+    /// One sync after the other: who finds nothing to do may rely on it.
+    syncs: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -138,7 +140,7 @@ impl Journal {
             dirty: false,
             folder_dirty: false,
         };
-        Ok(Self { folder: folder.to_owned(), options, started, inner: Mutex::new(inner) })
+        Ok(Self { folder: folder.to_owned(), options, started, inner: Mutex::new(inner), syncs: Mutex::default() })
     }
 
     /// The first number of this opening.
@@ -191,15 +193,17 @@ impl Journal {
     /// # Errors
     /// `Io` where the disk does not take it; it is tried again by the next call.
     pub fn sync(&self) -> Result<(), StoreError> {
-        let (files, folder) = {
+        let _turn = self.syncs.lock().unwrap_or_else(PoisonError::into_inner);
+        let (files, folder, waiting) = {
             let mut inner = self.lock();
-            self.write_waiting(&mut inner)?;
+            // What waits does not keep the rest from being synced.
+            let waiting = self.write_waiting(&mut inner);
             if !std::mem::take(&mut inner.dirty) {
-                return Ok(());
+                return waiting;
             }
             let mut files = std::mem::take(&mut inner.unsynced);
             files.extend(inner.active.as_ref().map(|active| Arc::clone(&active.file)));
-            (files, std::mem::take(&mut inner.folder_dirty))
+            (files, std::mem::take(&mut inner.folder_dirty), waiting)
         };
         let synced = files.iter().try_for_each(|file| file.sync_data()).map_err(|e| io_at(&self.folder, &e));
         let synced = synced.and_then(|()| if folder { sync_dir(&self.folder) } else { Ok(()) });
@@ -209,7 +213,7 @@ impl Journal {
             inner.dirty = true;
             inner.folder_dirty |= folder;
         }
-        synced
+        synced.and(waiting)
     }
 
     /// Whether anything was appended since the last sync, or waits.
@@ -367,7 +371,8 @@ impl Inner {
     }
 
     fn retire(&mut self) {
-        if let Some(active) = self.active.take() {
+        // An empty file is named as the one that would follow it.
+        if let Some(active) = self.active.take_if(|active| active.bytes > 0) {
             self.closed.push(active.closed());
             self.unsynced.push(active.file);
         }
