@@ -1,6 +1,7 @@
 //! Whatever dies, the ledger is the sum of what was posted.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::*;
@@ -11,31 +12,35 @@ fn an_actor_that_dies_again_and_again_under_load_leaks_nothing() {
     world::run(|tree| async move {
         let site = Site::new();
         let ledger = site.start(&tree).await;
-        let load = |n: u64| {
-            let ledger = ledger.clone();
+        let over = Arc::new(AtomicBool::new(false));
+        let load = |model: &'static str| {
+            let (ledger, over) = (ledger.clone(), Arc::clone(&over));
             std::thread::spawn(move || {
-                for cost in 0..2_000 {
-                    ledger.post(&entry("key_1", if n == 0 { "m" } else { "n" }, Some(cost)), Hold::none());
+                let mut cost = 0;
+                while cost < 30_000 && !over.load(Ordering::Acquire) {
+                    cost += 1;
+                    ledger.post(&entry("key_1", model, Some(cost)), Hold::none());
+                    std::thread::yield_now();
                 }
+                cost
             })
         };
-        let threads = [load(0), load(1)];
+        let threads = [load("m"), load("n")];
         let mut answers = 0;
         for death in 1..=4 {
-            let holds: Vec<Hold> = [ledger.reserve(reserve(7, Some(u64::MAX), None)).await.unwrap()].into();
+            let hold = ledger.reserve(reserve(7, Some(u64::MAX), None)).await.unwrap();
             assert!(tree.inject_panic("ledger/ledger"));
             world::until(|| tree.snapshot()[0].restarts == death).await;
             // Posted while nobody is there.
-            for hold in holds {
-                ledger.post(&entry("key_1", "m", Some(3)), hold);
-                answers += 1;
-            }
+            ledger.post(&entry("key_1", "m", Some(3)), hold);
+            answers += 1;
             ledger.up().await;
             world::after(Duration::from_secs(3)).await;
         }
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        let cost = 2 * (0..2_000).sum::<u64>() + 3 * answers;
-        assert_eq!(sums(&ledger, "key_1").await, (4_000 + answers, cost, 0));
+        over.store(true, Ordering::Release);
+        let posts = threads.map(|thread| thread.join().unwrap());
+        let cost = posts.iter().map(|n| n * (n + 1) / 2).sum::<u64>() + 3 * answers;
+        assert_eq!(sums(&ledger, "key_1").await, (posts.iter().sum::<u64>() + answers, cost, 0));
         assert_eq!(spent(&ledger).await, (cost, 0));
     });
 }
