@@ -6,14 +6,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use muster_models::{
-    ChatModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, Role as Speaker, TokenUsage,
-    Turn,
+    ChatModel, EmbedModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, Role as Speaker,
+    TokenUsage, Turn,
 };
 use tokio::time::timeout;
 
 use crate::{
-    Adapter, Call, ChatEvent, ChatReply, ChatRequest, ChatStream, ClientFault, Delta, Fault, FaultClass, FinishReason,
-    Message, Phase, ResponseFormat, Role, Timeouts, Usage,
+    Adapter, Call, ChatEvent, ChatReply, ChatRequest, ChatStream, ClientFault, Delta, EmbedCall, EmbedReply, Fault,
+    FaultClass, FinishReason, Message, Phase, ResponseFormat, Role, Timeouts, Usage,
 };
 
 /// How long a request may stand in the model's own line, on top of the call's bound of the first delta: the line is
@@ -24,19 +24,27 @@ pub const QUEUE_PATIENCE: Duration = Duration::from_secs(120);
 const DEFAULT_TEMPERATURE: f32 = 0.7;
 const DEFAULT_MAX_TOKENS: u32 = 2000;
 /// Loading a model takes seconds to a minute.
-const LOADING_RETRY: Duration = Duration::from_secs(5);
+pub(crate) const LOADING_RETRY: Duration = Duration::from_secs(5);
 /// Nothing changes until someone installs the files.
-const ABSENT_RETRY: Duration = Duration::from_secs(60);
+pub(crate) const ABSENT_RETRY: Duration = Duration::from_secs(60);
 
 /// The adapter of [`ChatModel`].
 #[derive(Debug, Clone)]
 pub struct EmbeddedAdapter {
     model: Arc<dyn ChatModel>,
+    vectors: Option<Arc<dyn EmbedModel>>,
 }
 
 impl EmbeddedAdapter {
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
-        Self { model }
+        Self { model, vectors: None }
+    }
+
+    /// With an embedding model too; without one it gives no vectors.
+    #[must_use]
+    pub fn with_embeddings(mut self, model: Arc<dyn EmbedModel>) -> Self {
+        self.vectors = Some(model);
+        self
     }
 
     fn start(&self, call: &Call) -> Result<Generation, Fault> {
@@ -77,6 +85,16 @@ impl Adapter for EmbeddedAdapter {
             Ok(futures::stream::iter([Ok(first)]).chain(rest(generation, call.timeouts)).boxed())
         }
         .boxed()
+    }
+
+    fn embed(&self, call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
+        match &self.vectors {
+            Some(model) => crate::embedded_vectors::embed(model, call),
+            None => {
+                let fault = Fault::unsupported("model", "this server runs no embedding model of its own");
+                std::future::ready(Err(fault)).boxed()
+            }
+        }
     }
 
     fn count_prompt(&self, call: &Call) -> Option<u32> {

@@ -6,6 +6,7 @@ mod adapter;
 mod catalogue;
 mod chat;
 mod embedded;
+mod embedded_vectors;
 mod fault;
 mod http;
 mod openai;
@@ -16,8 +17,8 @@ mod sse;
 
 pub use adapter::Adapter;
 pub use catalogue::{
-    Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, Family, ModelEntry, Price, ProviderEntry, cost_nanos,
-    cost_usd,
+    Catalogue, CatalogueError, EMBEDDED_EMBEDDING, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddingEntry, Family,
+    ModelEntry, Price, ProviderEntry, cost_nanos, cost_usd,
 };
 pub use chat::{
     Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, Delta, EmbedCall, EmbedInput, EmbedReply,
@@ -29,7 +30,8 @@ pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
 pub use http::{ConfigError, HttpConfig, install_tls};
 pub use openai::OpenAiAdapter;
 pub use registry::{
-    Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,
+    Candidate, ListedEmbedding, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError,
+    ResolveError,
 };
 pub use retry_after::{MAX_RETRY_AFTER, parse_retry_after, parse_retry_after_ms};
 pub use secret::Secret;

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use super::super::{EmbedError, Embeddings};
 
-/// Tokens computed in one step, unless one text alone has more.
+/// Tokens computed in one step, unless one text alone has more. Enough that reading the weights costs little beside it.
 const STEP_TOKENS: usize = 256;
+/// Below this, a step is not made smaller for the sake of the other threads.
+const SMALL_STEP_TOKENS: usize = 64;
 /// What a text is taken to cost before any was computed.
 const FIRST_GUESS: Duration = Duration::from_millis(20);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
@@ -62,20 +64,25 @@ pub(super) struct Line<R> {
     next: u64,
     /// Texts of all requests.
     texts: usize,
+    /// Read and not yet handed out.
+    tokens: usize,
     most: usize,
+    threads: usize,
     mean_text: Duration,
 }
 
 impl<R: Reply> Line<R> {
-    /// `most`: texts at the same time.
-    pub(super) fn new(most: usize) -> Self {
+    /// `most`: texts at the same time; `threads`: steps at the same time.
+    pub(super) fn new(most: usize, threads: usize) -> Self {
         Self {
             requests: BTreeMap::new(),
             fresh: VecDeque::new(),
             turns: VecDeque::new(),
             next: 0,
             texts: 0,
+            tokens: 0,
             most,
+            threads: threads.max(1),
             mean_text: FIRST_GUESS,
         }
     }
@@ -86,7 +93,7 @@ impl<R: Reply> Line<R> {
     }
 
     /// Lets a request in, or answers it at once.
-    pub(super) fn admit(&mut self, texts: Vec<String>, threads: usize, reply: R) {
+    pub(super) fn admit(&mut self, texts: Vec<String>, reply: R) {
         if texts.is_empty() {
             return reply.send(Ok(Embeddings::default()));
         }
@@ -97,7 +104,7 @@ impl<R: Reply> Line<R> {
             self.sweep();
         }
         if self.texts + texts.len() > self.most {
-            let ahead = u32::try_from(self.texts / threads.max(1)).unwrap_or(u32::MAX);
+            let ahead = u32::try_from(self.texts / self.threads).unwrap_or(u32::MAX);
             let wait = self.mean_text.saturating_mul(ahead).clamp(Duration::from_secs(1), LONGEST_RETRY);
             return reply.send(Err(EmbedError::Busy { retry_after: wait }));
         }
@@ -126,16 +133,19 @@ impl<R: Reply> Line<R> {
                 return Some(Work::Tokenize(id, Arc::clone(&request.texts)));
             }
         }
+        // All threads get their share of what waits, in ever smaller steps, and so end together.
+        let bound = self.tokens.div_ceil(self.threads).clamp(SMALL_STEP_TOKENS, STEP_TOKENS);
         let mut step = Step::default();
         let mut tokens = 0;
         while let Some(id) = self.turns.pop_front() {
             let Some(request) = self.requests.get_mut(&id) else { continue };
             let Some(text) = request.tokens.get_mut(request.handed) else { continue };
-            if tokens > 0 && tokens + text.len() > STEP_TOKENS {
+            if tokens > 0 && tokens + text.len() > bound {
                 self.turns.push_front(id);
                 break;
             }
             tokens += text.len();
+            self.tokens = self.tokens.saturating_sub(text.len());
             step.tokens.push(std::mem::take(text));
             step.tickets.push((id, request.handed));
             request.handed += 1;
@@ -154,6 +164,7 @@ impl<R: Reply> Line<R> {
         };
         let Some(request) = self.requests.get_mut(&id) else { return };
         request.counts = tokens.iter().map(|text| u32::try_from(text.len()).unwrap_or(u32::MAX)).collect();
+        self.tokens += tokens.iter().map(Vec::len).sum::<usize>();
         request.tokens = tokens;
         self.turns.push_back(id);
     }
@@ -200,6 +211,7 @@ impl<R: Reply> Line<R> {
     fn remove(&mut self, id: u64) -> Option<Request<R>> {
         let request = self.requests.remove(&id)?;
         self.texts -= request.texts.len();
+        self.tokens = self.tokens.saturating_sub(request.tokens.iter().map(Vec::len).sum());
         Some(request)
     }
 }

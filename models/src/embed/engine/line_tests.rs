@@ -33,7 +33,7 @@ impl Caller {
 
 fn admit(line: &mut Line<Caller>, texts: &[&str]) -> Caller {
     let caller = Caller::default();
-    line.admit(texts.iter().map(ToString::to_string).collect(), 1, caller.clone());
+    line.admit(texts.iter().map(ToString::to_string).collect(), caller.clone());
     caller
 }
 
@@ -67,7 +67,7 @@ fn lengths(step: &Step) -> Vec<usize> {
 
 #[test]
 fn waiting_texts_of_all_requests_are_computed_together() {
-    let mut line = Line::new(100);
+    let mut line = Line::new(100, 1);
     let (first, second) = (admit(&mut line, &["aaa", "aaaa"]), admit(&mut line, &["bb"]));
     let together = step(&mut line).unwrap();
     assert_eq!(lengths(&together), [3, 2, 4], "they take turns");
@@ -80,7 +80,7 @@ fn waiting_texts_of_all_requests_are_computed_together() {
 
 #[test]
 fn a_step_is_bounded_and_a_small_request_overtakes_a_large_one() {
-    let mut line = Line::new(100);
+    let mut line = Line::new(100, 1);
     let long = "x".repeat(100);
     let large = admit(&mut line, &[long.as_str(); 6]);
     assert_eq!(lengths(&step(&mut line).unwrap()), [100, 100]);
@@ -98,8 +98,17 @@ fn a_step_is_bounded_and_a_small_request_overtakes_a_large_one() {
 }
 
 #[test]
+fn threads_share_what_waits() {
+    let mut line = Line::new(100, 2);
+    admit(&mut line, &["x".repeat(10).as_str(); 30]);
+    let tokens: Vec<usize> = std::iter::from_fn(|| step(&mut line)).map(|step| lengths(&step).iter().sum()).collect();
+    // Half of 300, then half of what is left, but not below 64.
+    assert_eq!(tokens, [150, 70, 60, 20]);
+}
+
+#[test]
 fn too_many_texts_are_refused_and_a_full_line_says_when_to_come_back() {
-    let mut line = Line::new(3);
+    let mut line = Line::new(3, 1);
     let waiting = admit(&mut line, &["a", "b"]);
     assert_eq!(admit(&mut line, &["c"; 4]).answer(), Some(Err(EmbedError::TooMany { texts: 4, most: 3 })));
     assert!(
@@ -114,7 +123,7 @@ fn too_many_texts_are_refused_and_a_full_line_says_when_to_come_back() {
 
 #[test]
 fn a_text_that_is_refused_refuses_its_request_alone() {
-    let mut line = Line::new(9);
+    let mut line = Line::new(9, 1);
     let (bad, good) = (admit(&mut line, &["a", "b"]), admit(&mut line, &["c"]));
     let Some(Work::Tokenize(id, _)) = line.work() else { panic!("nothing to read") };
     let refusal = EmbedError::TooLong { index: 1, tokens: 257, most: 256 };
@@ -128,7 +137,7 @@ fn a_text_that_is_refused_refuses_its_request_alone() {
 
 #[test]
 fn a_death_fails_what_was_computed_and_keeps_what_waits() {
-    let mut line = Line::new(9);
+    let mut line = Line::new(9, 1);
     let long = "x".repeat(200);
     let (first, second) = (admit(&mut line, &[&long]), admit(&mut line, &[&long]));
     let running = step(&mut line).unwrap();
@@ -170,14 +179,14 @@ proptest! {
     /// Whatever happens: nobody is answered twice, in the end everyone is answered, with the vectors of their own texts.
     #[test]
     fn every_request_gets_exactly_its_own_answer(events in events()) {
-        let mut line = Line::new(12);
+        let mut line = Line::new(12, 2);
         let (mut callers, mut running): (Vec<(Caller, Vec<usize>)>, Vec<Step>) = (Vec::new(), Vec::new());
         let at = |n: usize, length: usize| (length > 0).then(|| n % length);
         for event in events {
             match event {
                 Event::Admit(lengths) => {
                     let caller = Caller::default();
-                    line.admit(lengths.iter().map(|n| "x".repeat(*n)).collect(), 2, caller.clone());
+                    line.admit(lengths.iter().map(|n| "x".repeat(*n)).collect(), caller.clone());
                     callers.push((caller, lengths));
                 }
                 Event::Take => running.extend(step(&mut line)),
@@ -192,7 +201,7 @@ proptest! {
             prop_assert!(lengths(&next).iter().sum::<usize>() <= STEP_TOKENS || next.tokens.len() == 1);
             compute(&mut line, &next);
         }
-        prop_assert_eq!(line.len(), 0);
+        prop_assert_eq!((line.len(), line.tokens), (0, 0));
         for (caller, lengths) in callers {
             match caller.answer() {
                 Some(Ok(answer)) => {

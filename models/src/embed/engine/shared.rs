@@ -66,7 +66,7 @@ pub(super) enum Left {
 impl Shared {
     pub(super) fn new(options: EmbedOptions) -> Self {
         let state = State {
-            line: Line::new(options.queue),
+            line: Line::new(options.queue, options.threads),
             open: false,
             stop: false,
             reload: false,
@@ -102,7 +102,7 @@ impl Shared {
     pub(super) fn admit(&self, texts: Vec<String>, reply: oneshot::Sender<Answer>) {
         let mut state = self.lock();
         if state.open && !state.stop {
-            state.line.admit(texts, self.options.threads, reply);
+            state.line.admit(texts, reply);
             self.changed.notify_all();
         } else {
             Reply::send(reply, Err(refusal(&self.status.borrow())));
