@@ -15,6 +15,7 @@ use muster_actors::{Clock, Millis};
 use muster_models::{ChatModel, LocalModel, Options as ModelOptions, Selection};
 use muster_providers::{EMBEDDED_PROVIDER, Registry};
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
+use tokio::sync::Semaphore;
 
 use crate::config::{Config, Source};
 use crate::telemetry::Metrics;
@@ -50,7 +51,9 @@ pub struct App {
     pub first_key: Option<String>,
     draining: AtomicBool,
     local: Arc<LocalModel>,
-    sled: Arc<SledStore>,
+    pub(crate) sled: Arc<SledStore>,
+    /// One backup is written at a time.
+    pub(crate) backing_up: Semaphore,
     arbiters: Vec<Arbiter>,
 }
 
@@ -146,6 +149,7 @@ impl App {
             draining: AtomicBool::new(false),
             local,
             sled,
+            backing_up: Semaphore::new(1),
             arbiters,
         })
     }
@@ -225,11 +229,16 @@ pub fn model_options(config: &Config) -> ModelOptions {
     options
 }
 
-/// Opens the store of the settings.
-pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
+/// The settings of the store.
+pub fn store_options(config: &Config) -> StoreOptions {
     let mut options = StoreOptions::new(&config.store.path);
     options.cache_bytes = config.store.cache_mib << 20;
-    let opened = SledStore::open(options).map_err(|error| failed("the store")(&error))?;
+    options
+}
+
+/// Opens the store of the settings.
+pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
+    let opened = SledStore::open(store_options(config)).map_err(|error| failed("the store")(&error))?;
     if let Some(what) = &opened.quarantined {
         tracing::error!(%what, "the store was corrupt and was set aside");
     }
@@ -251,7 +260,7 @@ fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
     })
 }
 
-const SNAPSHOTS_KEPT: usize = 2;
+pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
 /// Makes the first key where there is none, and gives its text to be shown once.
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {

@@ -4,6 +4,7 @@
 
 mod alias;
 pub mod app;
+mod backup;
 mod body;
 mod chat;
 pub mod cli;

@@ -3,7 +3,7 @@
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use crate::http::{chat_a, chat_agent, chat_b, docs, health, keys, metrics, models_a, models_b, status};
+use crate::http::{admin, chat_a, chat_agent, chat_b, docs, health, keys, metrics, models_a, models_b, status};
 
 /// Every route of the server.
 #[derive(OpenApi, Debug)]
@@ -19,7 +19,7 @@ use crate::http::{chat_a, chat_agent, chat_b, docs, health, keys, metrics, model
         chat_b::complete, models_b::list, models_b::get,
         chat_agent::chat,
         health::report, health::live, health::ready, status::status,
-        keys::list, keys::create, keys::get, keys::revoke, keys::rotate,
+        keys::list, keys::create, keys::get, keys::revoke, keys::rotate, admin::backup,
         docs::openapi, docs::swagger, docs::redoc, docs::asset, metrics::metrics,
     ),
     security(("key" = [])),

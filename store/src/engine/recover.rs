@@ -12,9 +12,9 @@ use super::fill::Filler;
 use super::offline;
 use super::open::{LIVE, SNAPSHOTS};
 use super::tables::Engine;
+use crate::StoreError;
 use crate::files;
 use crate::snapshot::{self, SnapshotReader, SnapshotWriter};
-use crate::StoreError;
 
 pub(super) const BUILDING: &str = "restore.tmp";
 pub(super) const READY: &str = "restore.ready";

@@ -20,7 +20,8 @@ const PIECE: usize = 256 << 10;
 pub(super) fn list(folder: &Path) -> Vec<JournalFile> {
     let mut found = Vec::new();
     for journal in JOURNALS {
-        let mut paths: Vec<_> = files::entries(&folder.join(journal)).into_iter().filter(|path| path.is_file()).collect();
+        let mut paths: Vec<_> =
+            files::entries(&folder.join(journal)).into_iter().filter(|path| path.is_file()).collect();
         paths.sort_unstable();
         let named = paths.iter().filter_map(|path| {
             let name = format!("{journal}/{}", path.file_name()?.to_str()?);

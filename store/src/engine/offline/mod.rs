@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 pub use compact::Compacted;
 pub use inspect::{Inspection, JournalFile, TreeCount, inspect_file};
-pub use replace::{Replace, Restored};
 pub(super) use replace::finish as finish_replacement;
+pub use replace::{Replace, Restored};
 
 use super::Options;
 use super::open::{self, LIVE};
