@@ -22,4 +22,5 @@ mod respond;
 pub mod server;
 mod sse;
 pub mod telemetry;
+pub mod tls;
 mod tokens;

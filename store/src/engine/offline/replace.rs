@@ -142,3 +142,74 @@ pub(in crate::engine) fn finish(folder: &Path) -> Result<(), StoreError> {
     }
     compact::sweep(folder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Batch, Options, Rec, SledStore, Store};
+
+    fn put(folder: &Path, key: &str) {
+        let store = SledStore::open(Options::new(folder)).unwrap().store;
+        let rec = Rec { schema: 1, bytes: key.into() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(store.commit(Batch::put(Tree::Keys, key, rec))).unwrap();
+        store.close();
+    }
+
+    fn has(folder: &Path, key: &str) -> bool {
+        SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Keys, key.as_bytes()).unwrap().is_some()
+    }
+
+    /// A folder with `old` in it, a journal and a snapshot, and beside it a new engine with a journal that it brought.
+    fn before_the_swap() -> (tempfile::TempDir, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("data");
+        put(&folder, "old");
+        let other = home.path().join("other");
+        put(&other, "new");
+        fs::rename(other.join(LIVE), folder.join(READY)).unwrap();
+        fs::write(folder.join(READY).join(ASIDE), "replaced-x").unwrap();
+        for (place, what) in [("replace.ready/journals/ledger", "new"), ("ledger", "old"), ("snapshots", "old")] {
+            fs::create_dir_all(folder.join(place)).unwrap();
+            fs::write(folder.join(place).join("1"), what).unwrap();
+        }
+        (home, folder)
+    }
+
+    fn is_new(folder: &Path) {
+        assert!(has(folder, "new") && !has(folder, "old"));
+        assert_eq!(fs::read_to_string(folder.join("ledger/1")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(folder.join("replaced-x/ledger/1")).unwrap(), "old");
+        assert_eq!(fs::read_to_string(folder.join("replaced-x/snapshots/1")).unwrap(), "old");
+        assert!(has(&folder.join("replaced-x"), "old"));
+        for gone in ["replace.ready", "live/journals", "live/replaced-to"] {
+            assert!(!folder.join(gone).exists(), "{gone}");
+        }
+    }
+
+    #[test]
+    fn while_the_old_engine_stands_it_counts() {
+        let (_home, folder) = before_the_swap();
+        assert!(has(&folder, "old") && !has(&folder, "new"));
+        assert_eq!(fs::read_to_string(folder.join("ledger/1")).unwrap(), "old");
+        assert!(!folder.join(READY).exists());
+    }
+
+    #[test]
+    fn once_the_old_engine_is_moved_away_the_next_start_finishes_from_every_step() {
+        type Step = fn(&Path);
+        let steps: [Step; 4] = [
+            |folder| fs::rename(folder.join("ledger"), folder.join("replaced-x/ledger")).unwrap(),
+            |folder| fs::rename(folder.join("snapshots"), folder.join("replaced-x/snapshots")).unwrap(),
+            |folder| fs::rename(folder.join(READY), folder.join(LIVE)).unwrap(),
+            |folder| fs::rename(folder.join("live/journals/ledger"), folder.join("ledger")).unwrap(),
+        ];
+        for crash in 0..=steps.len() {
+            let (_home, folder) = before_the_swap();
+            fs::create_dir(folder.join("replaced-x")).unwrap();
+            fs::rename(folder.join(LIVE), folder.join("replaced-x").join(LIVE)).unwrap();
+            steps[..crash].iter().for_each(|step| step(&folder));
+            is_new(&folder);
+        }
+    }
+}
