@@ -18,6 +18,7 @@ use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 use tokio::sync::Semaphore;
 
 use crate::config::{Config, Source};
+use crate::otel::Otel;
 use crate::telemetry::Metrics;
 use crate::{probes, provider_setup};
 
@@ -44,6 +45,8 @@ pub struct App {
     pub model: Arc<dyn ChatModel>,
     pub health: Health,
     pub metrics: Metrics,
+    /// `None` where nothing is exported.
+    pub otel: Option<Otel>,
     pub started_at: Millis,
     /// Providers of the chain besides the embedded model.
     pub remote_providers: usize,
@@ -109,6 +112,7 @@ impl App {
         );
 
         let metrics = Metrics::new().map_err(|error| failed("metrics")(&error))?;
+        let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let parts = probes::Parts {
             config: config.clone(),
             source,
@@ -144,6 +148,7 @@ impl App {
             model,
             health,
             metrics,
+            otel,
             remote_providers,
             first_key,
             draining: AtomicBool::new(false),
@@ -168,6 +173,9 @@ impl App {
     /// Stops the actors, then closes the store: what was acknowledged is on the disk.
     pub async fn stop(&self) {
         self.drain();
+        if let Some(otel) = &self.otel {
+            otel.stop().await;
+        }
         self.tree.stop().await;
         let sled = Arc::clone(&self.sled);
         // Only a panic inside could be told here, and the store is closed by its drop all the same.
@@ -199,6 +207,9 @@ impl App {
         set("model", "waiting", model.waiting as u64);
         set("model", "restarts", model.restarts);
         set("health", "score", self.health.report().score.into());
+        if let Some(otel) = &self.otel {
+            set("telemetry", "dropped_spans", otel.dropped());
+        }
         for actor in self.tree.snapshot() {
             set(&actor.path, "mailbox_depth", actor.mailbox_depth as u64);
             set(&actor.path, "restarts", actor.restarts);

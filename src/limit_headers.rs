@@ -3,6 +3,7 @@
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use muster_actors::Millis;
 use muster_actors::limits::{LimitView, RuleView, Unit};
 
 use crate::error::Dialect;
@@ -30,6 +31,10 @@ pub fn add<B>(response: &mut ServiceResponse<B>, dialect: Dialect) {
         openai(headers, "requests", judged.view.requests(), judged.at);
         openai(headers, "tokens", judged.view.tokens(), judged.at);
     }
+    if dialect == Dialect::Messages {
+        anthropic(headers, "requests", judged.view.requests());
+        anthropic(headers, "tokens", judged.view.tokens());
+    }
     ietf(headers, &judged);
 }
 
@@ -39,6 +44,15 @@ fn openai(headers: &mut HeaderMap, what: &str, view: Option<&RuleView>, now: u64
     put(headers, &format!("x-ratelimit-limit-{what}"), view.rule.limit.to_string());
     put(headers, &format!("x-ratelimit-remaining-{what}"), view.remaining.to_string());
     put(headers, &format!("x-ratelimit-reset-{what}"), format!("{}s", view.reset.saturating_sub(now)));
+}
+
+/// The family that Anthropic's clients read: the reset is a time there.
+fn anthropic(headers: &mut HeaderMap, what: &str, view: Option<&RuleView>) {
+    let Some(view) = view else { return };
+    put(headers, &format!("anthropic-ratelimit-{what}-limit"), view.rule.limit.to_string());
+    put(headers, &format!("anthropic-ratelimit-{what}-remaining"), view.remaining.to_string());
+    let reset = Millis(view.reset.saturating_mul(1000)).rfc3339();
+    put(headers, &format!("anthropic-ratelimit-{what}-reset"), reset);
 }
 
 /// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10.

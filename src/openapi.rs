@@ -1,9 +1,11 @@
 //! The API's description, from the handlers' own types.
 
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use crate::http::{admin, chat_a, chat_agent, chat_b, docs, health, keys, metrics, models_a, models_b, status};
+use crate::http::{
+    admin, chat_a, chat_agent, chat_b, docs, health, keys, messages, metrics, models_a, models_b, responses, status,
+};
 
 /// Every route of the server.
 #[derive(OpenApi, Debug)]
@@ -16,7 +18,7 @@ use crate::http::{admin, chat_a, chat_agent, chat_b, docs, health, keys, metrics
     ),
     paths(
         chat_a::chat, models_a::list,
-        chat_b::complete, models_b::list, models_b::get,
+        chat_b::complete, messages::create, messages::count_tokens, responses::create, models_b::list, models_b::get,
         chat_agent::chat,
         health::report, health::live, health::ready, status::status,
         keys::list, keys::create, keys::get, keys::revoke, keys::rotate, admin::backup,
@@ -37,5 +39,7 @@ impl Modify for Credentials {
             .description(Some("An API key: `mst_` + 12 characters + `_` + 43 characters"))
             .build();
         components.add_security_scheme("key", SecurityScheme::Http(bearer));
+        let header = ApiKeyValue::with_description("x-api-key", "The same key, as Anthropic's clients send it");
+        components.add_security_scheme("x_api_key", SecurityScheme::ApiKey(ApiKey::Header(header)));
     }
 }

@@ -7,7 +7,7 @@ use muster_actors::provider::{ChainOptions, Provider, TokenCounter};
 use muster_models::ChatModel;
 use muster_providers::{
     Adapter, AnthropicAdapter, Catalogue, ChatRequest, ConfigError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter,
-    HttpConfig, OpenAiAdapter, ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
+    GeminiAdapter, HttpConfig, OpenAiAdapter, ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
 };
 
 use crate::app::{StartError, failed};
@@ -21,19 +21,21 @@ pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, Star
     // Without a model nothing is known of its bounds.
     let catalogue = if info.context > 0 { catalogue.with_embedded_model(&info) } else { catalogue };
     let catalogue = Arc::new(catalogue);
-    let settings: Vec<_> = config.provider.iter().map(settings).collect();
+    let settings: Vec<_> = config.provider.iter().map(|provider| settings(provider, &catalogue)).collect();
     Registry::new(catalogue, &settings, config.chain.order.clone()).map_err(|error| failed("providers")(&error))
 }
 
-fn settings(provider: &config::Provider) -> ProviderSettings {
-    ProviderSettings {
+/// What the settings say, and where they say nothing what the catalogue knows of this id.
+fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSettings {
+    let said = ProviderSettings {
         id: provider.id.clone(),
         kind: provider.kind.clone(),
         base_url: provider.base_url.clone(),
         api_key_env: provider.api_key_env.clone(),
         has_key: provider.api_key.is_some(),
         models: provider.models.clone(),
-    }
+    };
+    said.with_defaults(catalogue)
 }
 
 /// Every provider of the settings with the way to speak to it, and the embedded one.
@@ -49,13 +51,7 @@ pub fn providers(
             ProviderKind::Embedded => Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
             ProviderKind::OpenAi => over_http(provider, registry, OpenAiAdapter::new)?,
             ProviderKind::Anthropic => over_http(provider, registry, AnthropicAdapter::new)?,
-            ProviderKind::Gemini => {
-                return Err(StartError(format!(
-                    "provider {}: this build does not speak gemini; use Google's endpoint that speaks OpenAI's API \
-                     with kind = \"openai\", or take the provider out",
-                    provider.id
-                )));
-            }
+            ProviderKind::Gemini => over_http(provider, registry, GeminiAdapter::new)?,
         };
         providers.push(Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter });
     }
@@ -75,7 +71,7 @@ fn over_http<A: Adapter>(
     registry: &Registry,
     adapter: fn(HttpConfig) -> Result<A, ConfigError>,
 ) -> Result<Arc<dyn Adapter>, StartError> {
-    let settings = settings(provider).with_defaults(registry.catalogue());
+    let settings = settings(provider, registry.catalogue());
     let mut config = HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default());
     if let Some(key) = &provider.api_key {
         config = config.with_key(Secret::new(key.0.clone()));

@@ -15,12 +15,15 @@ use crate::app::App;
 use crate::error::{Credential, Dialect, HttpError, render};
 use crate::guard::Caller;
 use crate::limit_headers;
+use crate::otel::ServerSpan;
 
 /// A request's identifier: the caller's, where it sent a fit one, else ours.
 #[derive(Debug, Clone)]
 pub struct RequestId(pub String);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The name that Anthropic's clients read.
+const MESSAGES_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// The outermost layer.
 pub async fn respond<B: MessageBody + 'static>(
@@ -33,13 +36,18 @@ pub async fn respond<B: MessageBody + 'static>(
     request.extensions_mut().insert(RequestId(id.clone()));
     let app = request.app_data::<web::Data<App>>().cloned();
     let (method, path) = (request.method().clone(), request.path().to_owned());
+    let otel = app.as_ref().and_then(|app| app.otel.as_ref());
+    let traced = otel.map(|otel| ServerSpan::begin(otel, &request, known(&method), &id));
     let span = tracing::info_span!("request", id = %id, method = %method, path = %path);
     let response = next.call(request).instrument(span.clone()).await?;
 
     let dialect = Dialect::of(&path);
     let now = app.as_ref().map_or(Millis(0), |app| app.clock.now());
-    let mut response = rendered(response, dialect, now);
+    let mut response = rendered(response, dialect, now, &id);
     if let Ok(value) = HeaderValue::from_str(&id) {
+        if dialect == Dialect::Messages {
+            response.headers_mut().insert(MESSAGES_REQUEST_ID, value.clone());
+        }
         response.headers_mut().insert(REQUEST_ID, value);
     }
     response
@@ -56,6 +64,9 @@ pub async fn respond<B: MessageBody + 'static>(
     span.in_scope(|| {
         tracing::info!(status = status.as_u16(), ms = elapsed.as_millis(), key, "answered");
     });
+    if let Some(traced) = traced {
+        return Ok(traced.follow(response, &route));
+    }
     Ok(response)
 }
 
@@ -64,13 +75,15 @@ fn rendered<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     dialect: Dialect,
     now: Millis,
+    id: &str,
 ) -> ServiceResponse<BoxBody> {
     let refusal =
         response.response().error().and_then(|error| error.as_error::<HttpError>()).map(|error| error.0.clone());
     let Some(refusal) = refusal else { return response.map_into_boxed_body() };
     let headers = response.request().headers();
     let sent = headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key");
-    let mut said = render(&refusal, dialect, now, if sent { Credential::Sent } else { Credential::Missing });
+    let credential = if sent { Credential::Sent } else { Credential::Missing };
+    let mut said = render(&refusal, dialect, now, credential, id);
     // What the layers inside have set stays, such as the headers of CORS.
     for (name, value) in response.headers() {
         if !said.headers().contains_key(name) {
@@ -81,9 +94,9 @@ fn rendered<B: MessageBody + 'static>(
 }
 
 /// A method for a metric's label: clients may make up methods, and each would be a series of its own for ever.
-fn known(method: &Method) -> &str {
-    let known = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
-    if known.contains(method) { method.as_str() } else { "other" }
+fn known(method: &Method) -> &'static str {
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
 }
 
 fn request_id(request: &ServiceRequest) -> String {

@@ -46,6 +46,9 @@ impl Server {
         })?;
         let address = listener.local_addr()?;
         let app = web::Data::new(app);
+        if let Some(otel) = &app.otel {
+            otel.start(&app.clone().into_inner());
+        }
         let shared = app.clone();
         let origins = settings.cors_origins.clone();
         let mut server = HttpServer::new(move || {

@@ -8,12 +8,13 @@ use prometheus::{Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVe
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
+use crate::log_writer::LogWriter;
 
-/// Starts logging to standard error.
+/// Starts logging to standard error. The writer is to be flushed at the end of the process.
 ///
 /// # Errors
 /// A level or directive that cannot be read.
-pub fn start_logs(log: &Log) -> Result<(), String> {
+pub fn start_logs(log: &Log) -> Result<LogWriter, String> {
     // A bare word is a target to the filter: a level that is misspelt would silence everything.
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
     if let Some(word) = log.level.split(',').map(str::trim).find(|part| !part.contains('=') && !levels.contains(part)) {
@@ -22,13 +23,14 @@ pub fn start_logs(log: &Log) -> Result<(), String> {
     // llama.cpp tells a page about each model it loads.
     let filter =
         EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| format!("log.level: {error}"))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let writer = LogWriter::start().map_err(|error| format!("the log's thread: {error}"))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer.clone());
     // Only tests start logs twice in a process; the first ones stay.
     let _ = match log.format {
         LogFormat::Text => builder.with_target(false).with_ansi(std::io::stderr().is_terminal()).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
-    Ok(())
+    Ok(writer)
 }
 
 /// The server's own counters; what actors know is read from them when metrics are asked for.
@@ -76,6 +78,11 @@ impl Metrics {
     pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {
         self.tokens.with_label_values(&[provider, model, "prompt"]).inc_by(usage.prompt_tokens.into());
         self.tokens.with_label_values(&[provider, model, "completion"]).inc_by(usage.completion_tokens.into());
+    }
+
+    /// Everything, to be written in another format.
+    pub(crate) fn families(&self) -> Vec<prometheus::proto::MetricFamily> {
+        self.registry.gather()
     }
 
     /// Everything in Prometheus' text format.

@@ -5,6 +5,8 @@ use muster_providers::ChatRequest;
 
 /// Longer texts would hold a serving thread up: they are not tokenized.
 const MAX_COUNTED_BYTES: usize = 4 << 10;
+/// What is tokenized off the serving threads is bounded too: about a second's work.
+const MAX_EXACT_BYTES: usize = 1 << 20;
 /// A turn's own marks, about.
 const TURN_TOKENS: u32 = 4;
 
@@ -20,6 +22,27 @@ pub fn of_prompt(model: &dyn ChatModel, request: &ChatRequest, bytes_per_token: 
     let long = texts().map(str::len).sum::<usize>() > MAX_COUNTED_BYTES;
     let counted = |text| if long { rough(text, bytes_per_token) } else { of_text(model, text, bytes_per_token) };
     texts().map(|text| counted(text).saturating_add(TURN_TOKENS)).fold(0, u32::saturating_add)
+}
+
+/// Tokens of everything that a request brings before the model: turns, the tools asked for in them, tools on offer.
+///
+/// Counts text of any length, up to [`MAX_EXACT_BYTES`] exactly, and so may take long: not for a serving thread.
+pub fn of_everything(model: &dyn ChatModel, request: &ChatRequest, bytes_per_token: usize) -> u32 {
+    let turns = request.messages.iter().flat_map(|message| {
+        let calls = message.tool_calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);
+        message.content.texts().chain(calls)
+    });
+    let schemas: Vec<_> = request.tools.iter().map(|tool| tool.parameters.to_string()).collect();
+    let tools = request.tools.iter().flat_map(|tool| [tool.name.as_str(), tool.description.as_deref().unwrap_or("")]);
+    let texts: Vec<_> = turns.chain(tools).chain(schemas.iter().map(String::as_str)).collect();
+    let long = texts.iter().map(|text| text.len()).sum::<usize>() > MAX_EXACT_BYTES;
+    let count = |text: &str| {
+        let exact = if long { None } else { model.count_text(text) };
+        exact.unwrap_or_else(|| rough(text, bytes_per_token))
+    };
+    let marks = request.messages.len() + request.tools.len();
+    let marks = u32::try_from(marks).unwrap_or(u32::MAX).saturating_mul(TURN_TOKENS);
+    texts.into_iter().map(count).fold(marks, u32::saturating_add)
 }
 
 fn rough(text: &str, bytes_per_token: usize) -> u32 {

@@ -204,7 +204,7 @@ fn a_store_in_the_way_is_set_aside_whole_and_only_by_force() {
     let aside = PathBuf::from(done["set_aside"].as_str().unwrap());
     assert_eq!(fs::read(aside.join("ledger/000001.seg")).unwrap(), b"of the old store");
     // What was set aside is a data folder of its own.
-    let listed = program(folder).args(["keys", "list", "--json", "--data"]).arg(&aside).output().unwrap();
+    let listed = program(folder).args(["keys", "--data"]).arg(&aside).args(["list", "--json"]).output().unwrap();
     assert_eq!(said(&listed)["keys"][0]["name"], "old");
 }
 

@@ -8,6 +8,12 @@ pub enum IdKind {
     Key,
     Request,
     ChatCompletion,
+    /// A message of an answer.
+    Message,
+    /// An answer by OpenAI's Responses API.
+    Response,
+    /// A function that an answer asks to be called.
+    FunctionCall,
 }
 
 impl IdKind {
@@ -18,6 +24,9 @@ impl IdKind {
             Self::Request => "req",
             // What the OpenAI API calls its completions; the clients' logs are searched for it.
             Self::ChatCompletion => "chatcmpl",
+            Self::Message => "msg",
+            Self::Response => "resp",
+            Self::FunctionCall => "fc",
         }
     }
 }

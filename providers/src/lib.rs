@@ -8,6 +8,7 @@ mod catalogue;
 mod chat;
 mod embedded;
 mod fault;
+mod gemini;
 mod http;
 mod openai;
 mod registry;
@@ -29,6 +30,7 @@ pub use chat::{
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
+pub use gemini::GeminiAdapter;
 pub use openai::OpenAiAdapter;
 pub use registry::{
     Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,

@@ -163,6 +163,62 @@ fn a_star_takes_any_name_after_those_who_name_it() {
     assert_eq!(first(&registry, "codestral-latest").named_by, NamedBy::Settings);
 }
 
+/// `provider:upstream` of each candidate of a list.
+fn ask_list(registry: &Registry, models: &[&str]) -> Result<Vec<String>, ResolveError> {
+    let models: Vec<String> = models.iter().map(|&model| model.to_owned()).collect();
+    let candidates = registry.resolve_list(&models)?;
+    Ok(candidates.iter().map(|c| format!("{}:{}", c.provider_id, c.upstream_model)).collect())
+}
+
+#[test]
+fn a_list_of_models_is_its_own_bound_and_a_single_one_is_not() {
+    let registry = registry(&[
+        provider("openai", &["gpt-5.6-luna", "gpt-4o-mini"]),
+        provider("mistral", &["codestral"]),
+        provider("corp", &["own-model", "gpt-4o-mini"]),
+        provider("any", &["*"]),
+    ]);
+    let rows: [(&[&str], &[&str]); 8] = [
+        // The providers of the first, then those of the second, and nobody else.
+        (&["gpt-4o-mini", "own-model"], &["openai:gpt-4o-mini", "corp:gpt-4o-mini", "corp:own-model"]),
+        (&["own-model", "gpt-4o-mini"], &["corp:own-model", "openai:gpt-4o-mini", "corp:gpt-4o-mini"]),
+        // Each once, at its first place.
+        (&["corp/gpt-4o-mini", "gpt-4o-mini"], &["corp:gpt-4o-mini", "openai:gpt-4o-mini"]),
+        (&["own-model", "own-model"], &["corp:own-model"]),
+        // The embedded model only where it is named, or stands in for a family: then last.
+        (&["own-model", "muster-core"], &["corp:own-model", "embedded:muster-core"]),
+        (&["code", "own-model"], &["mistral:codestral-latest", "corp:own-model", "embedded:muster-core"]),
+        // The chain itself has its own end.
+        (
+            &["own-model", "default"],
+            &["corp:own-model", "openai:gpt-5.6-luna", "mistral:codestral-latest", "embedded:muster-core"],
+        ),
+        // A star takes what nobody names.
+        (&["made-up", "own-model"], &["any:made-up", "corp:own-model"]),
+    ];
+    for (models, expected) in rows {
+        assert_eq!(ask_list(&registry, models).unwrap(), expected, "{models:?}");
+    }
+    assert_eq!(ask_list(&registry, &["own-model"]).unwrap(), ask(&registry, "own-model"));
+    assert_eq!(ask_list(&registry, &[]).unwrap(), ask(&registry, "default"));
+}
+
+#[test]
+fn a_list_hides_no_misspelt_name_and_passes_over_what_is_not_configured() {
+    let registry = registry(&[keyed("openai", &["gpt-5.6"], "OPENAI_API_KEY"), provider("corp", &["own"])]);
+    let unknown = |model: &str| Err(ResolveError::NotFound { model: model.to_owned() });
+    assert_eq!(ask_list(&registry, &["own", "onw"]), unknown("onw"));
+    assert_eq!(ask_list(&registry, &["gpt-5.6", "onw", "own"]), unknown("onw"));
+    assert_eq!(ask_list(&registry, &["gpt-5.6", "own"]).unwrap(), ["corp:own"]);
+    // Where none is, the first one says what it needs.
+    let lacking = ask_list(&registry, &["gpt-5.6", "claude-opus-5-5"]).unwrap_err();
+    assert!(lacking.to_string().ends_with("set OPENAI_API_KEY"), "{lacking}");
+    let lacking = ask_list(&registry, &["claude-opus-5-5", "gpt-5.6"]).unwrap_err();
+    assert!(matches!(&lacking, ResolveError::Unconfigured { model, .. } if model == "claude-opus-5-5"), "{lacking}");
+    // Two families that nothing is configured for have the embedded model, once.
+    assert_eq!(ask_list(&registry, &["fast", "vision"]).unwrap(), ["embedded:muster-core"]);
+}
+
 #[test]
 fn a_name_made_up_by_a_client_is_not_the_providers_fault() {
     let registry = registry(&[provider("any", &["*"]), provider("some", &["s"])]);
@@ -406,5 +462,31 @@ proptest! {
         }
         prop_assert_eq!(candidates.last().map(|c| c.provider_id.as_str()), Some("embedded"));
         prop_assert_eq!(candidates.iter().filter(|c| c.provider_id == "embedded").count(), 1);
+    }
+
+    /// Whatever is listed: nobody twice, and only who serves one of the names alone.
+    #[test]
+    fn a_list_asks_nobody_whom_none_of_its_names_would_ask(
+        settings in settings(),
+        models in proptest::collection::vec(
+            prop_oneof![Just("fast"), Just("gpt-5.6"), Just("codestral"), Just("x"), Just("corp/x"), Just("muster-core")],
+            2..5,
+        ),
+    ) {
+        let registry = registry(&settings);
+        let Ok(listed) = ask_list(&registry, &models) else { return Ok(()) };
+        let mut once = listed.clone();
+        once.sort();
+        once.dedup();
+        prop_assert_eq!(once.len(), listed.len());
+        let alone: Vec<Vec<Candidate>> = models.iter().filter_map(|m| registry.resolve(Some(m)).ok()).collect();
+        for candidate in &listed {
+            let serves = alone.iter().flatten().any(|c| *candidate == format!("{}:{}", c.provider_id, c.upstream_model));
+            prop_assert!(serves, "{}", candidate);
+        }
+        // The first name that anybody serves goes first, unless it is a family without a model of its own.
+        if let Some(first) = models.iter().find(|m| registry.resolve(Some(m)).is_ok()) && *first != "fast" {
+            prop_assert_eq!(&listed[0], &ask(&registry, first)[0]);
+        }
     }
 }

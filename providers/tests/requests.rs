@@ -9,35 +9,7 @@
 mod support;
 
 use muster_providers::{Adapter, HttpConfig, OpenAiAdapter};
-use support::{DONE, KEY, Request, adapter, call, collect, delta, finish, http, serve};
-use tokio::sync::mpsc;
-
-const ANSWER: &str = r#"{"choices":[{"index":0,"message":{"content":"ok"},"finish_reason":"stop"}]}"#;
-
-/// A server that keeps its connections and reports each request with the number of its connection.
-async fn recording() -> (std::net::SocketAddr, mpsc::Receiver<(usize, Request)>) {
-    let (report, reports) = mpsc::channel(16);
-    let connections = std::sync::atomic::AtomicUsize::new(0);
-    let addr = serve(move |mut conn| {
-        let number = connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let report = report.clone();
-        async move {
-            while let Some(request) = conn.request().await {
-                let answer = if request.body.contains("\"stream\":true") {
-                    let body = format!("{}{}{DONE}", delta("ok"), finish("stop"));
-                    let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
-                    format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}")
-                } else {
-                    http("200 OK", "x-ratelimit-remaining-requests: 1\r\n", ANSWER)
-                };
-                report.send((number, request)).await.unwrap();
-                conn.send(&answer).await;
-            }
-        }
-    })
-    .await;
-    (addr, reports)
-}
+use support::{DONE, KEY, adapter, call, collect, delta, finish, recording, serve};
 
 #[tokio::test]
 async fn a_request_carries_its_key_and_its_trace_and_nothing_odd() {
@@ -88,6 +60,45 @@ async fn connections_are_used_again() {
     assert_eq!(requests.recv().await.unwrap().0, 0);
     adapter.complete(call()).await.unwrap();
     assert_eq!(requests.recv().await.unwrap().0, 0, "the stream kept its connection");
+}
+
+/// The end of the body comes only after the client has the end of the answer.
+#[tokio::test]
+async fn a_stream_whose_body_ends_late_gives_its_connection_back() {
+    let (go_on, wait) = tokio::sync::watch::channel(false);
+    let (report, mut reports) = tokio::sync::mpsc::channel(4);
+    let addr = serve(move |mut conn| {
+        let (mut wait, report) = (wait.clone(), report.clone());
+        async move {
+            for n in 0.. {
+                if conn.request().await.is_none() {
+                    return;
+                }
+                report.send(n).await.unwrap();
+                let body = format!("{}{}{DONE}", delta("ok"), finish("stop"));
+                conn.send(&format!(
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n",
+                    body.len()
+                ))
+                .await;
+                wait.wait_for(|go_on| *go_on).await.unwrap();
+                conn.send("0\r\n\r\n").await;
+            }
+        }
+    })
+    .await;
+    let adapter = adapter(addr);
+    assert_eq!(collect(adapter.stream(call()).await.unwrap()).await.len(), 2);
+    assert_eq!(reports.recv().await, Some(0));
+    go_on.send(true).unwrap();
+    // The end is on its way to the client: one of the next calls finds the connection free again.
+    for _ in 0..100 {
+        collect(adapter.stream(call()).await.unwrap()).await;
+        if reports.recv().await.unwrap() > 0 {
+            return;
+        }
+    }
+    panic!("each call opened a connection of its own");
 }
 
 #[test]

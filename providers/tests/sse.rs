@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use bytes::Bytes;
 use muster_providers::{EventTooLarge, SseEvent, SseParser};
 use proptest::prelude::*;
 
@@ -15,13 +16,13 @@ fn parse<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<SseEvent>
     let mut parser = SseParser::default();
     let mut events = VecDeque::new();
     for chunk in chunks {
-        parser.push(chunk, &mut events)?;
+        parser.push(&Bytes::copy_from_slice(chunk), &mut events)?;
     }
     Ok(events.into())
 }
 
 fn event(kind: &str, data: &str) -> SseEvent {
-    SseEvent { kind: kind.to_owned(), data: data.to_owned() }
+    SseEvent { kind: kind.into(), data: data.into() }
 }
 
 fn messages(all: &[&str]) -> Vec<SseEvent> {
@@ -76,13 +77,28 @@ fn an_event_is_bounded_however_it_grows() {
     for stream in ["data: 0123456789abcdef".to_owned(), "data: 01\n".repeat(9), ": 0123456789abcdef".to_owned()] {
         let mut parser = SseParser::new(16);
         let mut events = VecDeque::new();
-        assert_eq!(parser.push(stream.as_bytes(), &mut events), Err(EventTooLarge { limit: 16 }), "{stream}");
+        assert_eq!(parser.push(&stream.clone().into(), &mut events), Err(EventTooLarge { limit: 16 }), "{stream}");
     }
     // The bound is of one event, not of the stream.
     let mut parser = SseParser::new(16);
     let mut events = VecDeque::new();
-    parser.push("data: 0123456\n\n".repeat(100).as_bytes(), &mut events).unwrap();
+    parser.push(&"data: 0123456\n\n".repeat(100).into(), &mut events).unwrap();
     assert_eq!(events.len(), 100);
+}
+
+/// What came in one piece lies where it was received; what was cut is put together.
+#[test]
+fn a_whole_line_is_not_copied() {
+    let whole = Bytes::from_static(b"event: delta\ndata: {\"x\":1}\n\nevent: e\nda");
+    let rest = Bytes::from_static(b"ta: cut\n\n");
+    let (mut parser, mut events) = (SseParser::default(), VecDeque::new());
+    parser.push(&whole, &mut events).unwrap();
+    parser.push(&rest, &mut events).unwrap();
+    let lies_in = |text: &str, chunk: &Bytes| chunk.as_ptr_range().contains(&text.as_ptr());
+    let [first, second] = [events.pop_front().unwrap(), events.pop_front().unwrap()];
+    assert!(lies_in(&first.kind, &whole) && lies_in(&first.data, &whole));
+    assert!(lies_in(&second.kind, &whole) && !lies_in(&second.data, &rest));
+    assert_eq!((&*second.kind, &*second.data), ("e", "cut"));
 }
 
 /// Streams from the pieces that matter: fields, comments, characters of one to four bytes, every line end.
@@ -124,7 +140,7 @@ proptest! {
     #[test]
     fn what_goes_in_comes_out(texts in proptest::collection::vec("[a-zé漢😀 :]{0,12}", 0..8), ending in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")]) {
         let stream: String = texts.iter().map(|text| format!("data: {text}{ending}{ending}")).collect();
-        let data: Vec<String> = parse([stream.as_bytes()]).unwrap().into_iter().map(|e| e.data).collect();
+        let data: Vec<String> = parse([stream.as_bytes()]).unwrap().into_iter().map(|e| e.data.into()).collect();
         prop_assert_eq!(data, texts);
     }
 }

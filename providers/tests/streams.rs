@@ -197,27 +197,58 @@ async fn a_slow_reader_is_not_the_providers_fault() {
     assert!(asked.elapsed() >= SHORT);
 }
 
+/// What nobody reads stays with the provider: the connection's buffers and a few pieces are all that is held.
+#[tokio::test]
+async fn a_slow_reader_holds_the_provider_back() {
+    const FLOOD: usize = 128 * 1024 * 1024;
+    let (report, mut reports) = mpsc::channel(1);
+    let addr = serve(move |mut conn| {
+        let report = report.clone();
+        async move {
+            conn.request().await;
+            conn.events().await;
+            let some = delta(&"x".repeat(1000)).repeat(100);
+            let mut sent = 0;
+            while sent < FLOOD && tokio::time::timeout(SHORT, conn.send(&some)).await.is_ok() {
+                sent += some.len();
+            }
+            report.send(sent).await.unwrap();
+        }
+    })
+    .await;
+    let stream = adapter(addr).stream(call()).await.unwrap();
+    assert!(reports.recv().await.unwrap() < FLOOD / 2);
+    drop(stream);
+}
+
+/// In one piece, and each as an HTTP chunk of its own, as servers send them.
 #[tokio::test]
 async fn deltas_that_came_together_are_ready_together() {
-    let body: String = (0..100).map(|n| delta(&format!("{n},"))).collect();
-    let mut stream = open(events(&format!("{body}{}{DONE}", finish("stop"))), call()).await.unwrap();
-    let expected: String = (0..100).map(|n| format!("{n},")).collect();
-    let (mut text, mut waits) = (String::new(), 0);
-    loop {
-        // A hundred events come in a few reads: most of them must not need another wake-up.
-        let event = if let Some(event) = stream.next().now_or_never() {
-            event
-        } else {
-            waits += 1;
-            stream.next().await
-        };
-        match event.unwrap().unwrap() {
-            ChatEvent::Delta(delta) => text.push_str(&delta.text().unwrap()),
-            ChatEvent::Done { .. } => break,
+    let all: Vec<String> = (0..100).map(|n| delta(&format!("{n},"))).chain([finish("stop"), DONE.to_owned()]).collect();
+    let chunks: String = all.iter().map(|event| format!("{:x}\r\n{event}\r\n", event.len())).collect();
+    let chunked = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n"
+    );
+    for response in [events(&all.concat()), chunked] {
+        let mut stream = open(response, call()).await.unwrap();
+        let expected: String = (0..100).map(|n| format!("{n},")).collect();
+        let (mut text, mut waits) = (String::new(), 0);
+        loop {
+            // A hundred events come in a few reads: most of them must not need another wake-up.
+            let event = if let Some(event) = stream.next().now_or_never() {
+                event
+            } else {
+                waits += 1;
+                stream.next().await
+            };
+            match event.unwrap().unwrap() {
+                ChatEvent::Delta(delta) => text.push_str(&delta.text().unwrap()),
+                ChatEvent::Done { .. } => break,
+            }
         }
+        assert_eq!(text, expected);
+        assert!(waits < 20, "{waits} waits for 100 deltas of one write");
     }
-    assert_eq!(text, expected);
-    assert!(waits < 20, "{waits} waits for 100 deltas of one write");
 }
 
 /// Reports when the client has closed, after `before` was sent.

@@ -1,10 +1,11 @@
 //! One chat, whatever its dialect: asked of the chain, its tokens settled, its figures kept.
 
-mod read;
+pub mod read;
 
 use std::sync::Arc;
 
-use actix_web::{HttpMessage, HttpRequest};
+use actix_web::{HttpMessage, HttpRequest, web};
+use muster_actors::Kind;
 use muster_actors::limits::Estimate;
 use muster_actors::provider::{Answer, ChatAsk, Settlement, StreamEnd, Streaming};
 use muster_providers::{ChatRequest, Usage};
@@ -12,6 +13,7 @@ use muster_providers::{ChatRequest, Usage};
 use crate::app::App;
 use crate::error::HttpError;
 use crate::guard::Reservation;
+use crate::otel::{self, ChatSpan};
 use crate::respond::RequestId;
 use crate::tokens;
 
@@ -19,26 +21,40 @@ pub use read::{messages, tool_choice, tools};
 
 /// Rather too many tokens are reserved than too few.
 const RESERVED_BYTES_PER_TOKEN: usize = 3;
+/// Where nothing is reserved, the usual figure of English prose.
+const COUNTED_BYTES_PER_TOKEN: usize = 4;
 
 /// Asks the chain and settles.
 pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
     let reservation = reservation.asked();
+    let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &ask));
     let answer = match app.chain.complete(ask).await {
         Ok(answer) => answer,
         Err(refused) => {
             reservation.settle(0);
+            if let Some(span) = &span {
+                span.refused(&refused);
+            }
             return Err(HttpError::from(refused));
         }
     };
     reservation.settle(answer.usage.total());
     app.metrics.tokens(&answer.provider_id, &answer.model_id, answer.usage);
+    if let Some(span) = &span {
+        span.answered(&answer);
+    }
     Ok(answer)
 }
 
 /// Asks the chain for a stream, there once its first content is. Tokens are settled at its end, however it ends.
 pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Streaming, HttpError> {
     let (metrics, reservation) = (app.metrics.clone(), reservation.asked());
+    let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &ask)));
+    let settled = span.clone();
     let settle = move |end: Settlement| {
+        if let Some(span) = &settled {
+            span.settled(&end);
+        }
         match (end.end, end.usage.total()) {
             // It left before the first content: what a provider has read by then stays charged.
             (StreamEnd::ClientGone, 0) => drop(reservation),
@@ -48,20 +64,25 @@ pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result
             metrics.tokens(provider, model, end.usage);
         }
     };
-    Ok(app.chain.stream(ask, settle).await?)
+    let streaming = app.chain.stream(ask, settle).await;
+    match (&span, &streaming) {
+        (Some(span), Ok(streaming)) => span.opened(&streaming.attempts),
+        (Some(span), Err(refused)) => span.refused(refused),
+        (None, _) => {}
+    }
+    Ok(streaming?)
 }
 
 /// What the chain is asked on behalf of a request.
 pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, reservation: &Reservation) -> ChatAsk {
     // What the reservation does not cover must not be generated.
     request.max_tokens = [request.max_tokens, reservation.answer_bound].into_iter().flatten().min();
-    let header = |name: &str| http.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let request_id = http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     ChatAsk {
         models: model.into_iter().collect(),
         request: Arc::new(request),
         request_id,
-        traceparent: header("traceparent"),
+        traceparent: otel::traceparent(http),
         deadline: None,
         retries: None,
         hedge_after: None,
@@ -76,6 +97,13 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
 pub fn estimate(app: &App, request: &ChatRequest, max_tokens: u32) -> Estimate {
     let prompt = tokens::of_prompt(&*app.model, request, RESERVED_BYTES_PER_TOKEN);
     Estimate { prompt: prompt.into(), completion: max_tokens.into() }
+}
+
+/// Tokens of everything that a request brings before the model, as far as they can be told here.
+pub async fn count(app: &App, request: ChatRequest) -> Result<u32, HttpError> {
+    let model = Arc::clone(&app.model);
+    let counted = web::block(move || tokens::of_everything(&*model, &request, COUNTED_BYTES_PER_TOKEN)).await;
+    counted.map_err(|_| HttpError::new(Kind::Unavailable, "too busy to count: try again"))
 }
 
 /// Billionths of a dollar in dollars; `None` where the model's price is not known.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::body::Fields;
 
 /// Bounds of a conversation, whoever sends it.
-const MAX_MESSAGES: usize = 2048;
-const MAX_TOOLS: usize = 128;
+pub const MAX_MESSAGES: usize = 2048;
+pub const MAX_TOOLS: usize = 128;
 const MAX_TOOL_NAME: usize = 64;
 
 /// Reads `messages`.
@@ -76,7 +76,8 @@ fn part(fields: &mut Fields<'_>) -> Part {
     }
 }
 
-fn required_text(fields: &mut Fields<'_>, name: &str) -> String {
+/// A string that must be there.
+pub fn required_text(fields: &mut Fields<'_>, name: &str) -> String {
     let text = fields.string(name);
     fields.require(name, text).unwrap_or_default()
 }
@@ -95,22 +96,39 @@ fn image(fields: &mut Fields<'_>) -> Image {
 }
 
 /// A picture's place: an address for the provider to fetch, or the picture itself.
-fn image_source(url: &str) -> Result<ImageSource, &'static str> {
+pub fn image_source(url: &str) -> Result<ImageSource, &'static str> {
     if let Some(data) = url.strip_prefix("data:") {
         let (media_type, base64) =
             data.split_once(";base64,").ok_or("a data URL must have the form data:image/png;base64,…")?;
-        if !matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp") {
-            return Err("must be image/png, image/jpeg, image/gif or image/webp");
-        }
-        if base64.is_empty() || STANDARD.decode(base64).is_err() {
-            return Err("is no valid base64");
-        }
-        return Ok(ImageSource::Data { media_type: media_type.to_owned(), base64: base64.to_owned() });
+        return image_data(media_type, base64);
     }
     if url.starts_with("https://") || url.starts_with("http://") {
         return Ok(ImageSource::Url(url.to_owned()));
     }
     Err("must be an http or https address, or a data URL")
+}
+
+/// A picture that was sent along.
+pub fn image_data(media_type: &str, base64: &str) -> Result<ImageSource, &'static str> {
+    if !matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp") {
+        return Err("must be image/png, image/jpeg, image/gif or image/webp");
+    }
+    if base64.is_empty() || STANDARD.decode(base64).is_err() {
+        return Err("is no valid base64");
+    }
+    Ok(ImageSource::Data { media_type: media_type.to_owned(), base64: base64.to_owned() })
+}
+
+/// A turn's content: plain text where it is nothing else.
+pub fn joined(mut parts: Vec<Part>) -> Content {
+    match parts.pop() {
+        None => Content::Text(String::new()),
+        Some(Part::Text(text)) if parts.is_empty() => Content::Text(text),
+        Some(last) => {
+            parts.push(last);
+            Content::Parts(parts)
+        }
+    }
 }
 
 fn tool_call(fields: &mut Fields<'_>) -> ToolCall {
@@ -148,7 +166,7 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
     }
     let function = fields.object("function", |function| {
         let name = required_text(function, "name");
-        if !is_tool_name(&name) {
+        if !is_tool_name(&name, MAX_TOOL_NAME) {
             function.fail("name", format!("must be 1 to {MAX_TOOL_NAME} letters, digits, underscores or dashes"));
         }
         let parameters = function.value("parameters").cloned();
@@ -166,9 +184,10 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
     fields.require("function", function).unwrap_or_else(nothing)
 }
 
-fn is_tool_name(name: &str) -> bool {
+/// Whether it is 1 to `longest` letters, digits, underscores or dashes.
+pub fn is_tool_name(name: &str, longest: usize) -> bool {
     let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    (1..=MAX_TOOL_NAME).contains(&name.len()) && name.bytes().all(fit)
+    (1..=longest).contains(&name.len()) && name.bytes().all(fit)
 }
 
 /// Reads `tool_choice`, which must fit the tools.
@@ -192,12 +211,17 @@ pub fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> ToolChoice {
             ToolChoice::Named(name.unwrap_or_default())
         }
     };
-    match &choice {
+    fit_choice(fields, &choice, tools);
+    choice
+}
+
+/// Notes a choice that does not fit the tools.
+pub fn fit_choice(fields: &mut Fields<'_>, choice: &ToolChoice, tools: &[Tool]) {
+    match choice {
         ToolChoice::Required if tools.is_empty() => fields.fail("tool_choice", "is only taken together with tools"),
         ToolChoice::Named(name) if !name.is_empty() && !tools.iter().any(|tool| tool.name == *name) => {
             fields.fail("tool_choice", format!("{name} is none of the tools"));
         }
         ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Named(_) => {}
     }
-    choice
 }

@@ -20,14 +20,17 @@ pub(super) fn run(args: &ServeArgs) -> ExitCode {
     if let Some(listen) = args.listen {
         config.server.listen = listen;
     }
-    if let Err(error) = telemetry::start_logs(&config.log) {
-        return fail(&error);
-    }
+    let log = match telemetry::start_logs(&config.log) {
+        Ok(log) => log,
+        Err(error) => return fail(&error),
+    };
     let bootstrap = match config::bootstrap_key().map(|text| Token::parse(&text)).transpose() {
         Ok(bootstrap) => bootstrap,
         Err(error) => return fail(&format!("MUSTER_BOOTSTRAP_KEY: {error}")),
     };
-    match actix_rt::System::new().block_on(serve(config, source, bootstrap)) {
+    let served = actix_rt::System::new().block_on(serve(config, source, bootstrap));
+    log.flush_all();
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error),
     }

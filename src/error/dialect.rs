@@ -8,12 +8,14 @@ pub enum Dialect {
     A,
     /// Interface B of the AI platform: OpenAI's.
     B,
+    /// Anthropic's Messages API, which stands among the routes of interface B.
+    Messages,
     Medical,
     Agent,
 }
 
 /// Prefixes of whole path segments, the first match wins; whatever else is asked for speaks `Agent`.
-const PREFIXES: [(&str, Dialect); 16] = [
+const PREFIXES: [(&str, Dialect); 17] = [
     ("/api/v1/auth", Dialect::Disaster),
     ("/api/v1/users", Dialect::Disaster),
     ("/api/v1/devices", Dialect::Disaster),
@@ -29,6 +31,7 @@ const PREFIXES: [(&str, Dialect); 16] = [
     ("/api/images", Dialect::A),
     ("/api/languages", Dialect::A),
     ("/api/medical", Dialect::Medical),
+    ("/v1/messages", Dialect::Messages),
     ("/v1", Dialect::B),
 ];
 
@@ -54,6 +57,9 @@ mod tests {
             ("/api/chat", Dialect::A),
             ("/api/chatter", Dialect::Agent),
             ("/v1/models/a/b", Dialect::B),
+            ("/v1/messages", Dialect::Messages),
+            ("/v1/messages/count_tokens", Dialect::Messages),
+            ("/v1/messagesx", Dialect::B),
             ("/v12", Dialect::Agent),
             ("/api/medical/chat", Dialect::Medical),
             ("/api/v1/keys", Dialect::Agent),

@@ -1,4 +1,4 @@
-//! Refusals at the edge: one typed error, one table from its kind to a status, five dialects to say it in.
+//! Refusals at the edge: one typed error, one table from its kind to a status, six dialects to say it in.
 //!
 //! A handler returns `Err(HttpError)`; no handler builds an error body. [`render`] says it in the dialect of the route.
 
@@ -13,7 +13,7 @@ use actix_web::{HttpResponse, ResponseError};
 use muster_actors::{Error, Kind};
 
 pub use dialect::Dialect;
-pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, body, render};
+pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, ErrorMessages, body, render};
 pub use table::{code, status};
 
 /// A refusal on its way out. Rendered by the middleware, which knows the route.

@@ -49,6 +49,34 @@ pub struct ErrorBDetail {
     pub code: Option<String>,
 }
 
+/// The error body of the Messages API: Anthropic's.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorMessages {
+    /// Always `error`.
+    pub r#type: &'static str,
+    pub error: ErrorMessagesDetail,
+    /// As in the header `request-id`. Always there in an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorMessagesDetail {
+    /// `invalid_request_error`, `authentication_error`, `permission_error`, `not_found_error`, `request_too_large`,
+    /// `rate_limit_error`, `api_error` or `overloaded_error`.
+    pub r#type: String,
+    /// Names the field at fault first, where one is.
+    pub message: String,
+}
+
+impl ErrorMessages {
+    pub fn new(error: &Error, request_id: Option<&str>) -> Self {
+        let class = table::class_messages(error.kind).to_owned();
+        let detail = ErrorMessagesDetail { r#type: class, message: error.message.clone() };
+        Self { r#type: "error", error: detail, request_id: request_id.map(str::to_owned) }
+    }
+}
+
 /// The error body of the agent platform. For 422, `detail` is the list of every failed check.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorAgent {
@@ -82,6 +110,7 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
             let error = ErrorBDetail { message, r#type: class.to_owned(), param: field, code: Some(code.to_owned()) };
             value(&ErrorB { error })
         }
+        Dialect::Messages => value(&ErrorMessages::new(error, None)),
         Dialect::Agent if error.kind == Kind::Invalid => json!({ "detail": error.fields }),
         Dialect::Agent => value(&ErrorAgent {
             detail: message.into(),
@@ -106,8 +135,8 @@ pub enum Credential {
     Missing,
 }
 
-/// The whole answer to a refused request.
-pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credential) -> HttpResponse {
+/// The whole answer to the refused request of that identifier.
+pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credential, request_id: &str) -> HttpResponse {
     let mut response = HttpResponse::build(status(error.kind, dialect));
     if error.kind == Kind::Unauthenticated {
         // RFC 6750, section 3.1: the error is told of a credential, and not where none was sent.
@@ -126,11 +155,14 @@ pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credenti
         let after = error.retry_after.unwrap_or(std::time::Duration::from_secs(1));
         let seconds = u64::try_from(after.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1);
         response.insert_header((header::RETRY_AFTER, seconds.to_string()));
-        if dialect == Dialect::B && seconds > LONG_WAIT_SECONDS {
+        if matches!(dialect, Dialect::B | Dialect::Messages) && seconds > LONG_WAIT_SECONDS {
             response.insert_header(("x-should-retry", "false"));
         }
     }
-    response.json(body(error, dialect, now))
+    match dialect {
+        Dialect::Messages => response.json(ErrorMessages::new(error, Some(request_id))),
+        _ => response.json(body(error, dialect, now)),
+    }
 }
 
 #[cfg(test)]
@@ -141,13 +173,13 @@ mod tests {
 
     const NOW: Millis = Millis(1_767_225_600_000);
 
-    fn all(error: &Error) -> [Value; 5] {
-        [Dialect::Disaster, Dialect::A, Dialect::B, Dialect::Medical, Dialect::Agent]
+    fn all(error: &Error) -> [Value; 6] {
+        [Dialect::Disaster, Dialect::A, Dialect::B, Dialect::Messages, Dialect::Medical, Dialect::Agent]
             .map(|dialect| body(error, dialect, NOW))
     }
 
     #[test]
-    fn one_refusal_in_five_dialects() {
+    fn one_refusal_in_six_dialects() {
         let error = Error::new(Kind::Forbidden, "needs the scope chat");
         let a = json!({"success": false, "error": {"code": "forbidden", "message": "needs the scope chat"},
                        "timestamp": "2026-01-01T00:00:00.000Z"});
@@ -159,6 +191,7 @@ mod tests {
                 a.clone(),
                 json!({"error": {"message": "needs the scope chat", "type": "permission_error", "param": null,
                                  "code": "insufficient_permissions"}}),
+                json!({"type": "error", "error": {"type": "permission_error", "message": "needs the scope chat"}}),
                 a,
                 json!({"detail": "needs the scope chat", "error_code": "FORBIDDEN",
                        "timestamp": "2026-01-01T00:00:00.000Z"}),
@@ -170,10 +203,11 @@ mod tests {
     fn a_failed_check_names_its_field_in_each_dialect() {
         let error = Error::field(Kind::Invalid, &["body", "temperature"], "must be 0 to 1", json!(7));
         let check = json!({"type": "value_error", "loc": ["body", "temperature"], "msg": "must be 0 to 1", "input": 7});
-        let [disaster, a, b, medical, agent] = all(&error);
+        let [disaster, a, b, messages, medical, agent] = all(&error);
         assert_eq!(disaster["error"]["details"], json!([check]));
         assert_eq!((&a["error"]["field"], &a["error"]["details"]), (&json!("temperature"), &json!([check])));
         assert_eq!(b["error"]["param"], "temperature");
+        assert_eq!(messages["error"]["message"], "temperature: must be 0 to 1");
         assert_eq!(medical["error"]["field"], "temperature");
         assert_eq!(agent, json!({"detail": [check]}));
         assert_eq!(status(Kind::Invalid, Dialect::Agent), 422);
@@ -184,7 +218,7 @@ mod tests {
     fn whoever_is_to_wait_is_told_how_long_and_whether() {
         let wait =
             |seconds: u64| Error::new(Kind::RateLimited, "later").retry_in(Duration::from_millis(seconds * 1000 - 900));
-        let headers = |error: &Error, dialect| render(error, dialect, NOW, Credential::Sent).headers().clone();
+        let headers = |error: &Error, dialect| render(error, dialect, NOW, Credential::Sent, "req_1").headers().clone();
         let said = |error: &Error, dialect, name: &str| {
             headers(error, dialect).get(name).unwrap().to_str().unwrap().to_owned()
         };
@@ -194,5 +228,30 @@ mod tests {
         assert_eq!(said(&Error::new(Kind::Unavailable, "down"), Dialect::Agent, "retry-after"), "1");
         let challenge = said(&Error::new(Kind::Unauthenticated, "no key"), Dialect::Agent, "www-authenticate");
         assert!(challenge.starts_with("Bearer "));
+    }
+
+    /// The types that Anthropic's documentation of its errors lists, by their statuses; 529 is said as 503.
+    #[test]
+    fn each_status_has_the_type_that_the_messages_api_gives_it() {
+        for (kind, status_code, class) in [
+            (Kind::Invalid, 400, "invalid_request_error"),
+            (Kind::InvalidJson, 400, "invalid_request_error"),
+            (Kind::Unauthenticated, 401, "authentication_error"),
+            (Kind::Forbidden, 403, "permission_error"),
+            (Kind::ModelNotFound, 404, "not_found_error"),
+            (Kind::MethodNotAllowed, 405, "invalid_request_error"),
+            (Kind::TooLarge, 413, "request_too_large"),
+            (Kind::RateLimited, 429, "rate_limit_error"),
+            (Kind::BudgetExhausted, 429, "rate_limit_error"),
+            (Kind::Internal, 500, "api_error"),
+            (Kind::ProviderFailed, 502, "api_error"),
+            (Kind::Unavailable, 503, "overloaded_error"),
+            (Kind::ModelUnconfigured, 503, "overloaded_error"),
+        ] {
+            assert_eq!(status(kind, Dialect::Messages).as_u16(), status_code, "{kind:?}");
+            let said = serde_json::to_value(ErrorMessages::new(&Error::new(kind, "why"), Some("req_1"))).unwrap();
+            let error = json!({"type": class, "message": "why"});
+            assert_eq!(said, json!({"type": "error", "error": error, "request_id": "req_1"}), "{kind:?}");
+        }
     }
 }

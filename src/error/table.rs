@@ -46,9 +46,9 @@ const fn row(kind: Kind) -> Row {
 /// A kind's status in a dialect.
 pub fn status(kind: Kind, dialect: Dialect) -> StatusCode {
     let status = match (kind, dialect) {
-        // The agent dialect lists failed checks under 422; interface B's clients expect 502 of a broken upstream.
+        // The agent dialect lists failed checks under 422; the clients of the AI providers expect 502 of a broken upstream.
         (Kind::Invalid, Dialect::Agent) => 422,
-        (Kind::ProviderFailed, Dialect::B) => 502,
+        (Kind::ProviderFailed, Dialect::B | Dialect::Messages) => 502,
         _ => row(kind).status,
     };
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
@@ -57,6 +57,20 @@ pub fn status(kind: Kind, dialect: Dialect) -> StatusCode {
 /// A kind's stable code, as all dialects but B say it.
 pub fn code(kind: Kind) -> &'static str {
     row(kind).code
+}
+
+/// The Messages API's `type`, of those that its clients know.
+pub(super) fn class_messages(kind: Kind) -> &'static str {
+    match status(kind, Dialect::Messages).as_u16() {
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        503 => "overloaded_error",
+        500.. => "api_error",
+        _ => INVALID,
+    }
 }
 
 /// Interface B's `type` and `code`.

@@ -34,6 +34,11 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// Tokens of the prompt, as estimated.
+    pub fn prompt(&self) -> u32 {
+        u32::try_from(self.prompt).unwrap_or(u32::MAX)
+    }
+
     /// From now on a provider may read the prompt.
     #[must_use]
     pub fn asked(mut self) -> Self {
@@ -48,12 +53,7 @@ impl Reservation {
 
     fn finish(&mut self, tokens: u64) {
         if let Some((reserved, limiter)) = self.reserved.take() {
-            // Off the request's path: the client does not wait for it.
-            actix_rt::spawn(async move {
-                if let Err(error) = limiter.settle(reserved, tokens).await {
-                    tracing::warn!(%error, "a reservation was not settled: its estimate stands");
-                }
-            });
+            limiter.settle(reserved, tokens);
         }
     }
 }

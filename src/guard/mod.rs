@@ -115,18 +115,22 @@ fn lacks(scope: Scope) -> Error {
 fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
     let unauthenticated = |message: &str| Error::new(Kind::Unauthenticated, message);
     let header = |name: header::HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let medical = Dialect::of(request.path()) == Dialect::Medical;
-    let key = if medical {
-        header(header::HeaderName::from_static("x-api-key"))
-            .ok_or_else(|| unauthenticated("send your key as `X-API-Key: mst_…`"))?
-    } else {
-        let sent = header(header::AUTHORIZATION)
-            .ok_or_else(|| unauthenticated("send your key as `Authorization: Bearer mst_…`"))?;
-        let bearer = sent.split_at_checked(7).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer "));
-        bearer
-            .map(|(_, key)| key.trim())
-            .ok_or_else(|| unauthenticated("send your key as `Authorization: Bearer mst_…`"))?
+    let own = || header(header::HeaderName::from_static("x-api-key"));
+    let bearer = || {
+        let sent = header(header::AUTHORIZATION)?.split_at_checked(7);
+        sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer ")).map(|(_, key)| key.trim())
     };
+    let (key, how) = match Dialect::of(request.path()) {
+        Dialect::Medical => (own(), "send your key as `X-API-Key: mst_…`"),
+        // Anthropic's clients send the one or the other, by version and by setting.
+        Dialect::Messages => {
+            (own().or_else(bearer), "send your key as `x-api-key: mst_…` or `Authorization: Bearer mst_…`")
+        }
+        Dialect::Disaster | Dialect::A | Dialect::B | Dialect::Agent => {
+            (bearer(), "send your key as `Authorization: Bearer mst_…`")
+        }
+    };
+    let key = key.ok_or_else(|| unauthenticated(how))?;
     match app.keys.authenticate(key) {
         Ok(key) => Ok(Caller { key }),
         Err(Refusal::Malformed) => {

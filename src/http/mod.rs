@@ -7,9 +7,11 @@ pub mod chat_b;
 pub mod docs;
 pub mod health;
 pub mod keys;
+pub mod messages;
 pub mod metrics;
 pub mod models_a;
 pub mod models_b;
+pub mod responses;
 pub mod status;
 
 use actix_web::{HttpResponse, web};
@@ -41,6 +43,9 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource!("/api/chat", post => chat_a::chat))
         .service(resource!("/api/models", get => models_a::list))
         .service(resource!("/v1/chat/completions", post => chat_b::complete))
+        .service(resource!("/v1/messages", post => messages::create))
+        .service(resource!("/v1/messages/count_tokens", post => messages::count_tokens))
+        .service(resource!("/v1/responses", post => responses::create))
         .service(resource!("/v1/models", get => models_b::list))
         .service(resource!("/v1/models/{id:.+}", get => models_b::get))
         .service(resource!("/api/llm/chat", post => chat_agent::chat))

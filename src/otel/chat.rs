@@ -135,10 +135,8 @@ impl ChatSpan {
         self.otel.0.figures.chat(self.operation.name(), end.provider, asked, end.model, end.usage, end.error, end.took);
         let Some(context) = self.context else { return };
         let ended = SystemTime::now();
-        let mut attributes: Vec<(&'static str, Attribute)> = vec![
-            ("gen_ai.operation.name", self.operation.name().into()),
-            ("gen_ai.request.model", asked.into()),
-        ];
+        let mut attributes: Vec<(&'static str, Attribute)> =
+            vec![("gen_ai.operation.name", self.operation.name().into()), ("gen_ai.request.model", asked.into())];
         attributes.extend(end.provider.map(|provider| ("gen_ai.provider.name", provider.into())));
         attributes.extend(end.model.map(|model| ("gen_ai.response.model", model.into())));
         if end.usage.total() > 0 {

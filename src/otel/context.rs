@@ -110,7 +110,10 @@ mod tests {
     fn a_traceparent_is_read_and_written() {
         let sent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         let read = Context::parse(sent).unwrap();
-        assert_eq!((read.trace, read.span, read.sampled), (0x4bf92f3577b34da6a3ce929d0e0e4736, 0x00f067aa0ba902b7, true));
+        assert_eq!(
+            (read.trace, read.span, read.sampled),
+            (0x4bf92f3577b34da6a3ce929d0e0e4736, 0x00f067aa0ba902b7, true)
+        );
         assert_eq!(read.header(), sent);
         assert!(!Context::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00").unwrap().sampled);
         assert!(Context::parse("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-comes").is_some());

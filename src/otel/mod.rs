@@ -22,8 +22,8 @@ use crate::config::Telemetry;
 
 pub use chat::{ChatSpan, Operation};
 pub use context::{Context, traceparent};
-pub use server::ServerSpan;
 use metrics::Figures;
+pub use server::ServerSpan;
 use span::Span;
 
 /// Spans that wait at most.

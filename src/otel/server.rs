@@ -10,9 +10,9 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
 use bytes::Bytes;
 
+use super::Otel;
 use super::context::Context;
 use super::span::{Attribute, Kind, Span};
-use super::Otel;
 
 /// A request's span until its answer has ended.
 #[derive(Debug)]
@@ -35,20 +35,29 @@ impl ServerSpan {
         }
         let scheme = if request.app_config().secure() { "https" } else { "http" };
         let path = request.path().to_owned();
-        Self { otel: otel.clone(), context, begun: Instant::now(), method, path, scheme, request_id: request_id.to_owned() }
+        Self {
+            otel: otel.clone(),
+            context,
+            begun: Instant::now(),
+            method,
+            path,
+            scheme,
+            request_id: request_id.to_owned(),
+        }
     }
 
     /// Goes on until the answer's body has ended, or its reader has left.
     pub fn follow(self, response: ServiceResponse<BoxBody>, route: &str) -> ServiceResponse<BoxBody> {
         let status = response.status();
         let route = route.to_owned();
-        response.map_body(|_, body| BoxBody::new(Followed { body, end: End { span: self, route, status } }))
+        response.map_body(|_, body| BoxBody::new(Followed { body, _end: End { span: self, route, status } }))
     }
 }
 
 struct Followed {
+    // Dropped first: a stream that is left settles, and its span ends before the request's.
     body: BoxBody,
-    end: End,
+    _end: End,
 }
 
 /// Sends the span when it is dropped.

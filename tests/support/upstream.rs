@@ -38,6 +38,8 @@ pub struct Upstream {
 struct Script {
     act: Mutex<Act>,
     requests: watch::Sender<usize>,
+    /// The body of each request.
+    bodies: Mutex<Vec<serde_json::Value>>,
     /// How many connections the client has closed in the middle of an answer.
     left: watch::Sender<usize>,
     /// Held answers may go on.
@@ -48,7 +50,8 @@ impl Upstream {
     pub fn start(act: Act) -> Self {
         let act = Mutex::new(act);
         let (requests, left, free) = (watch::Sender::new(0), watch::Sender::new(0), watch::Sender::new(false));
-        let script = Arc::new(Script { act, requests, left, free });
+        let bodies = Mutex::default();
+        let script = Arc::new(Script { act, requests, bodies, left, free });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -76,6 +79,11 @@ impl Upstream {
 
     pub fn requests(&self) -> usize {
         *self.script.requests.borrow()
+    }
+
+    /// The body of the latest request.
+    pub fn last_body(&self) -> serde_json::Value {
+        self.script.bodies.lock().unwrap().last().cloned().expect("it was asked")
     }
 
     /// Lets every held answer go.
@@ -115,9 +123,10 @@ async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<(
     let mut buffer = Vec::new();
     loop {
         let Some(body) = request(&mut stream, &mut buffer).await? else { return Ok(()) };
+        let streamed = body.get("stream") == Some(&serde_json::Value::Bool(true));
+        script.bodies.lock().unwrap().push(body);
         script.requests.send_modify(|requests| *requests += 1);
         let act = script.act.lock().unwrap().clone();
-        let streamed = body.get("stream") == Some(&serde_json::Value::Bool(true));
         let done = perform(&mut stream, act, streamed, script).await;
         if !matches!(done, Ok(true)) {
             script.left.send_modify(|left| *left += 1);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
+use crossbeam_queue::SegQueue;
 use muster_store::Store;
 
 use super::rule::{Category, Rule};
@@ -17,7 +18,14 @@ use crate::{Clock, Error, Kind};
 /// All shards. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct RateLimiter {
-    shards: Arc<[Handle<RateShard>]>,
+    shards: Arc<[Shard]>,
+}
+
+/// One shard: asked for decisions, told the rest beside its mailbox.
+#[derive(Debug)]
+struct Shard {
+    handle: Handle<RateShard>,
+    settled: Arc<SegQueue<Settle>>,
 }
 
 impl RateLimiter {
@@ -36,11 +44,14 @@ impl RateLimiter {
         let shards = arbiters.iter().enumerate().map(|(number, arbiter)| {
             let (store, clock, options) = (Arc::clone(store), clock.clone(), part.clone());
             let collects_since = (number == 0).then_some(started);
+            let settled = Arc::new(SegQueue::new());
+            let queue = Arc::clone(&settled);
             let spec = ChildSpec::new(format!("rate-{number}"), arbiter.clone(), move |control| {
-                let shard = RateShard::new(Arc::clone(&store), clock.clone(), options.clone(), control, collects_since);
+                let (store, queue) = (Arc::clone(&store), Arc::clone(&queue));
+                let shard = RateShard::new(store, clock.clone(), options.clone(), control, collects_since, queue);
                 std::future::ready(Ok(shard))
             });
-            group.start(spec.capacity(part.mailbox))
+            Shard { handle: group.start(spec.capacity(part.mailbox)), settled }
         });
         Self { shards: shards.collect() }
     }
@@ -48,7 +59,7 @@ impl RateLimiter {
     /// Waits until every shard has read its buckets back and answers.
     pub async fn up(&self) {
         for shard in self.shards.iter() {
-            shard.up().await;
+            shard.handle.up().await;
         }
     }
 
@@ -60,23 +71,17 @@ impl RateLimiter {
         if admit.rules.is_empty() {
             return Ok(Decision::Admitted { view: LimitView::default(), reservation: None });
         }
-        self.shard(&admit.key.subject)?.ask(admit).await?
+        self.shard(&admit.key.subject)?.handle.ask(admit).await?
     }
 
-    /// Replaces a reservation by what was spent, in either direction.
+    /// Replaces a reservation by what was spent, in either direction; with 0 the tokens of a call that was never made
+    /// are given back, and the request itself stays counted.
     ///
-    /// # Errors
-    /// As for `admit`; the estimate then stands.
-    pub async fn settle(&self, reservation: Reservation, tokens: u64) -> Result<(), Error> {
-        self.shard(&reservation.key.subject)?.ask(Settle { reservation, tokens }).await?
-    }
-
-    /// Gives back the tokens of a call that was never made. The request itself stays counted.
-    ///
-    /// # Errors
-    /// As for `settle`.
-    pub async fn release(&self, reservation: Reservation) -> Result<(), Error> {
-        self.settle(reservation, 0).await
+    /// Wakes nobody: the shard takes what was settled before its next decision, so no decision is made without it.
+    pub fn settle(&self, reservation: Reservation, tokens: u64) {
+        if let Ok(shard) = self.shard(&reservation.key.subject) {
+            shard.settled.push(Settle { reservation, tokens });
+        }
     }
 
     /// How a subject's bucket stands under these rules. Charges nothing.
@@ -85,11 +90,11 @@ impl RateLimiter {
     /// `Unavailable` where the shard is restarting or overloaded.
     pub async fn peek(&self, subject: &Subject, category: Category, rules: Arc<[Rule]>) -> Result<LimitView, Error> {
         let key = BucketKey { subject: subject.clone(), category };
-        self.shard(subject)?.ask(Peek { key, rules }).await?
+        self.shard(subject)?.handle.ask(Peek { key, rules }).await?
     }
 
     /// The shard that keeps a subject, as long as this process lives: nothing stored depends on it.
-    fn shard(&self, subject: &Subject) -> Result<&Handle<RateShard>, Error> {
+    fn shard(&self, subject: &Subject) -> Result<&Shard, Error> {
         let mut hasher = DefaultHasher::new();
         subject.hash(&mut hasher);
         let place = hasher.finish().checked_rem(self.shards.len() as u64);

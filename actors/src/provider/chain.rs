@@ -1,24 +1,17 @@
-//! The chain: its start, its two ways to be asked, its status.
+//! The chain: its start, its members, its status.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
-use futures::FutureExt;
-use muster_providers::{Candidate, Registry};
+use muster_providers::{Candidate, Registry, ResolveError};
 use tokio::sync::broadcast;
-use tokio::time::Instant;
 
 use super::breaker::{BreakerChanged, BreakerPort};
 use super::failure;
-use super::messages::{Answer, ChainError, ChatAsk, ProviderStatus, Settlement};
-use super::meter::Meter;
-use super::open;
+use super::messages::{ChainError, ProviderStatus};
 use super::options::{ChainOptions, Provider, TokenCounter};
-use super::settle::Account;
-use super::stream::Streaming;
-use super::walk::Walk;
 use crate::Clock;
 use crate::supervise::Group;
 
@@ -85,58 +78,14 @@ impl Chain {
         Self(Arc::new(Inner { registry, members, by_id, options, counter, changes }))
     }
 
-    /// A whole answer. Dropping the future cancels the provider's work at once.
-    pub async fn complete(&self, ask: ChatAsk) -> Result<Answer, ChainError> {
-        let started = Instant::now();
-        let walk = self.walk(&ask, started)?;
-        let won = walk.run(|route, call| route.member.provider.adapter.complete(call)).await?;
-        won.permit.done(won.latency);
-        let reply = won.value;
-        let meter = Meter::new(&self.0.counter, &won.route, won.call);
-        let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
-        Ok(Answer {
-            cost_nanos: meter.cost_nanos(usage),
-            usage,
-            reply,
-            model_id: won.route.candidate.model_id,
-            provider_id: won.route.candidate.provider_id,
-            attempts: won.attempts,
-            latency: started.elapsed(),
-        })
-    }
-
-    /// A streamed answer, there once its first delta is. `settle` is told exactly once, in every case, dropped futures
-    /// included; it is called where the stream is polled or dropped, and must not block.
-    pub async fn stream(
+    /// The routes of what the registry found; `asked` is the model named first.
+    pub(super) fn routes(
         &self,
-        ask: ChatAsk,
-        settle: impl FnOnce(Settlement) + Send + 'static,
-    ) -> Result<Streaming, ChainError> {
-        let started = Instant::now();
-        let mut account = Account::open(started, Box::new(settle));
-        let outcome = self.open_stream(&ask, started).await;
-        match outcome {
-            Ok(won) => {
-                let meter = Meter::new(&self.0.counter, &won.route, won.call.clone());
-                Ok(Streaming::new(won, account.with_meter(meter), &self.0.options, started))
-            }
-            Err(refused) => {
-                account.fail();
-                Err(refused)
-            }
-        }
-    }
-
-    async fn open_stream(&self, ask: &ChatAsk, started: Instant) -> Result<super::walk::Won<open::Opened>, ChainError> {
-        let hold_back = self.0.options.hold_back;
-        let walk = self.walk(ask, started)?;
-        walk.run(|route, call| open::open(Arc::clone(&route.member.provider.adapter), call, hold_back).boxed()).await
-    }
-
-    fn walk<'a>(&'a self, ask: &'a ChatAsk, started: Instant) -> Result<Walk<'a>, ChainError> {
+        found: Result<Vec<Candidate>, ResolveError>,
+        asked: Option<&str>,
+    ) -> Result<Vec<Route>, ChainError> {
         let refused = |error| ChainError { error, attempts: Vec::new() };
-        let asked = ask.models.first().map(String::as_str);
-        let candidates = self.0.registry.resolve(asked).map_err(|e| refused(failure::unresolved(e)))?;
+        let candidates = found.map_err(|error| refused(failure::unresolved(error)))?;
         let routes: Vec<Route> = candidates
             .into_iter()
             .filter_map(|candidate| {
@@ -144,10 +93,20 @@ impl Chain {
                 Some(Route { candidate, member })
             })
             .collect();
-        if routes.is_empty() {
-            return Err(refused(failure::no_adapter(asked)));
-        }
-        Ok(Walk::new(&self.0.options, ask, routes, started))
+        if routes.is_empty() { Err(refused(failure::no_adapter(asked))) } else { Ok(routes) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn holders(&self) -> usize {
+        self.0.members.iter().map(|member| member.breaker.holders()).sum()
+    }
+
+    pub(super) fn options(&self) -> &ChainOptions {
+        &self.0.options
+    }
+
+    pub(super) fn counter(&self) -> &Arc<dyn TokenCounter> {
+        &self.0.counter
     }
 
     /// Every provider with its breaker, in the order of the chain. Waits for nothing.

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use muster_providers::{Fault, FaultClass, Phase, ResolveError};
+use muster_providers::{Candidate, ClientFault, Fault, FaultClass, Phase, ResolveError};
 
+use super::messages::AttemptOutcome;
 use crate::{Error, Kind};
 
 /// What a request met on its way through the chain, where nobody answered.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
+    /// The request itself is at fault, as a provider worded it.
+    pub(super) refused: Option<Fault>,
     /// The last provider that failed, and how.
     pub(super) failed: Option<(String, Fault)>,
     /// The last one in this process that was not ready, and how.
@@ -23,9 +26,24 @@ pub(super) struct Losses {
     pub(super) deadline: Option<Duration>,
 }
 
+/// What a fault makes of the attempt that met it.
+pub(super) fn outcome_of(candidate: &Candidate, fault: &Fault) -> AttemptOutcome {
+    if candidate.excuses(fault) {
+        return AttemptOutcome::UnknownModel;
+    }
+    match fault.class {
+        FaultClass::Transient if is_not_ready(fault) => AttemptOutcome::NotReady,
+        FaultClass::Transient => AttemptOutcome::Transient,
+        FaultClass::Throttled => AttemptOutcome::Throttled,
+        FaultClass::Hard => AttemptOutcome::Hard,
+        FaultClass::Client if fault.client == Some(ClientFault::Unsupported) => AttemptOutcome::Unsupported,
+        FaultClass::Client => AttemptOutcome::Client,
+    }
+}
+
 /// A fault of something in this process, which has no HTTP status, that says when it will be ready: absent, loading or
 /// full. It is not broken, so no breaker learns of it.
-pub(super) fn is_not_ready(fault: &Fault) -> bool {
+fn is_not_ready(fault: &Fault) -> bool {
     fault.class == FaultClass::Transient
         && fault.phase == Phase::Connect
         && fault.status.is_none()
@@ -38,6 +56,9 @@ impl Losses {
     }
 
     pub(super) fn conclude(self, asked: Option<&str>) -> Error {
+        if let Some(fault) = self.refused {
+            return fault.into();
+        }
         if let Some(deadline) = self.deadline {
             let last = self.failed.map(|(provider, fault)| format!("; last failure: {provider}: {fault}"));
             let message =
@@ -61,7 +82,7 @@ impl Losses {
             return Error::new(Kind::Unavailable, message).retry_in(soonest);
         }
         if let Some(fault) = self.unsupported {
-            return refused(fault);
+            return fault.into();
         }
         let model = asked.unwrap_or("default").to_owned();
         let error = unresolved(ResolveError::NotFound { model });
@@ -87,11 +108,6 @@ pub(super) fn unresolved(error: ResolveError) -> Error {
 pub(super) fn no_adapter(asked: Option<&str>) -> Error {
     let model = asked.unwrap_or("default");
     Error::new(Kind::ModelUnconfigured, format!("no provider of the model {model:?} is running: see `muster doctor`"))
-}
-
-/// A client's fault, as the provider worded it.
-pub(super) fn refused(fault: Fault) -> Error {
-    fault.into()
 }
 
 /// A stream that broke after its first delta.

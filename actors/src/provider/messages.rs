@@ -12,7 +12,8 @@ use crate::Error;
 /// One chat for the chain.
 #[derive(Debug, Clone)]
 pub struct ChatAsk {
-    /// Models or families in the order to be tried; none means the chain itself.
+    /// Models or families in the order to be tried. None means the chain itself; after a single one comes the rest of
+    /// the chain; two or more are a bound, and nothing but them is asked.
     pub models: Vec<String>,
     pub request: Arc<ChatRequest>,
     /// Passed on to the provider.
@@ -20,9 +21,11 @@ pub struct ChatAsk {
     pub traceparent: Option<String>,
     /// In place of the chain's own; the edge bounds it.
     pub deadline: Option<Duration>,
-    /// In place of the chain's own; the edge bounds it.
+    /// In place of the chain's own; `max_attempts` bounds them all.
     pub retries: Option<u32>,
-    /// A second provider is asked too where the first has not answered after this; the first answer wins.
+    /// Where a call has not answered after this (a stream: not with its first delta, held back or not), the next
+    /// provider is called beside it, two at most at a time. The first answer wins, and the other call is cancelled: its
+    /// provider may bill what it had done by then, so that a hedged request can be billed twice.
     pub hedge_after: Option<Duration>,
 }
 
@@ -71,6 +74,8 @@ pub enum AttemptOutcome {
     UnknownModel,
     /// The embedded model is absent, loading or full.
     NotReady,
+    /// Another provider, called beside it, answered first or refused the request: it was given up, and may be billed.
+    Cancelled,
     /// The deadline of the whole request came.
     Deadline,
     /// Not called: its breaker is open, or a probe is in flight.
@@ -89,7 +94,7 @@ pub struct Attempt {
     pub latency_ms: u64,
 }
 
-/// A whole answer.
+/// A whole answer. The last of its attempts is the one that answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub reply: ChatReply,

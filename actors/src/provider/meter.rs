@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_providers::{Adapter, Call, ChatReply, Choice, Price, Usage};
+use muster_providers::{Adapter, Call, ChatReply, Choice, EmbedInput, EmbedRequest, Price, Usage};
 
 use super::chain::Route;
 use super::options::TokenCounter;
@@ -50,4 +50,14 @@ impl Meter {
     pub(super) fn cost_nanos(&self, usage: Usage) -> Option<u64> {
         self.price.map(|price| price.nanos(usage))
     }
+}
+
+/// Usage of texts to be embedded: inputs that are tokens already count as themselves.
+pub(super) fn inputs(counter: &dyn TokenCounter, model_id: &str, request: &EmbedRequest) -> Usage {
+    let tokens = |input: &EmbedInput| match input {
+        EmbedInput::Text(text) => counter.text(model_id, text),
+        EmbedInput::Tokens(tokens) => u32::try_from(tokens.len()).unwrap_or(u32::MAX),
+    };
+    let prompt_tokens = request.inputs.iter().map(tokens).fold(0, u32::saturating_add);
+    Usage { prompt_tokens, completion_tokens: 0, estimated: true }
 }

@@ -5,12 +5,18 @@
 //! fault of the request is returned at once. One deadline bounds it all. A stream is replaced unseen until its first
 //! delta is in hand, and never after: then it ends with an error.
 //!
+//! A request may hedge: where a call takes long, the next provider is called beside it, and the first answer wins. That
+//! is safe for the caller and never for the bill: both providers may charge.
+//!
 //! Invariants: one message to an actor before each attempt, one told after it, none for an event. A dropped future or
 //! stream drops the provider's call and reports its permit. A stream is settled exactly once.
 
+mod ask;
 pub mod breaker;
 mod chain;
+mod delivered;
 mod failure;
+mod flight;
 mod jitter;
 mod messages;
 mod meter;

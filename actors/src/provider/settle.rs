@@ -5,22 +5,18 @@ use std::fmt;
 use muster_providers::{Delta, Usage};
 use tokio::time::Instant;
 
+use super::delivered::Delivered;
 use super::messages::{Settlement, StreamEnd};
 use super::meter::Meter;
 
 type Settle = Box<dyn FnOnce(Settlement) + Send>;
-
-/// Delivered text is counted and let go in pieces of this size, so that a long answer is not kept twice.
-const PIECE: usize = 64 * 1024;
 
 /// Settles on drop as `ClientGone`, unless it was settled before.
 pub(super) struct Account {
     started: Instant,
     settle: Option<Settle>,
     meter: Option<Meter>,
-    /// Delivered and not yet counted.
-    text: String,
-    counted: u32,
+    delivered: Delivered,
 }
 
 impl fmt::Debug for Account {
@@ -31,7 +27,7 @@ impl fmt::Debug for Account {
 
 impl Account {
     pub(super) fn open(started: Instant, settle: Settle) -> Self {
-        Self { started, settle: Some(settle), meter: None, text: String::new(), counted: 0 }
+        Self { started, settle: Some(settle), meter: None, delivered: Delivered::default() }
     }
 
     /// From now on there is a provider that answers.
@@ -41,18 +37,8 @@ impl Account {
     }
 
     pub(super) fn delivered(&mut self, delta: &Delta) {
-        match delta {
-            Delta::Tool { call, .. } => {
-                self.text.push_str(call.name.as_deref().unwrap_or_default());
-                self.text.push_str(&call.arguments);
-            }
-            delta => self.text.push_str(&delta.text().unwrap_or_default()),
-        }
-        if self.text.len() >= PIECE
-            && let Some(meter) = &self.meter
-        {
-            self.counted = self.counted.saturating_add(meter.text(&self.text));
-            self.text.clear();
+        if let Some(meter) = &self.meter {
+            self.delivered.push(delta, meter);
         }
     }
 
@@ -67,15 +53,16 @@ impl Account {
         self.tell_counted(StreamEnd::Failed);
     }
 
-    fn counted(&self) -> Usage {
+    fn counted(&mut self) -> Usage {
         let Some(meter) = &self.meter else { return Usage::default() };
-        let completion_tokens = meter.text(&self.text).saturating_add(self.counted);
+        let completion_tokens = self.delivered.tokens(meter);
         Usage { prompt_tokens: meter.prompt(), completion_tokens, estimated: true }
     }
 
     fn tell_counted(&mut self, end: StreamEnd) {
         if self.settle.is_some() {
-            self.tell(end, self.counted());
+            let usage = self.counted();
+            self.tell(end, usage);
         }
     }
 

@@ -11,6 +11,9 @@ use crate::{Fault, Phase};
 /// The largest whole answer, in bytes.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 
+/// What a server may make us reserve by announcing a length, in bytes.
+const MAX_RESERVED_BYTES: u64 = 64 * 1024;
+
 /// Reads the body within `limit`; faults carry `phase`.
 pub(crate) async fn read_body(
     reporter: &Reporter,
@@ -18,7 +21,8 @@ pub(crate) async fn read_body(
     limit: Duration,
     phase: Phase,
 ) -> Result<Vec<u8>, Fault> {
-    let mut body = Vec::new();
+    let announced = response.content_length().unwrap_or(0).min(MAX_RESERVED_BYTES);
+    let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
     read_into(&mut body, response, MAX_BODY_BYTES, Instant::now() + limit).await.map_err(|error| match error {
         ReadError::TooLarge => {
             reporter.transient(phase, format_args!("sent an answer of more than {MAX_BODY_BYTES} bytes"))
@@ -40,19 +44,20 @@ pub(super) enum ReadError {
 /// Appends the body to `out`; on an error `out` holds what came before it.
 pub(super) async fn read_into(
     out: &mut Vec<u8>,
-    mut response: Response,
+    response: Response,
     limit: usize,
     deadline: Instant,
 ) -> Result<(), ReadError> {
-    loop {
-        match timeout_at(deadline, response.chunk()).await {
-            Err(_) => return Err(ReadError::TimedOut),
-            Ok(Err(error)) => return Err(ReadError::Broken(error)),
-            Ok(Ok(None)) => return Ok(()),
-            Ok(Ok(Some(chunk))) if out.len() + chunk.len() > limit => {
-                return Err(ReadError::TooLarge);
-            }
-            Ok(Ok(Some(chunk))) => out.extend_from_slice(&chunk),
+    // One timer for the whole body, and none at all where it is there already.
+    timeout_at(deadline, read_all(out, response, limit)).await.unwrap_or(Err(ReadError::TimedOut))
+}
+
+async fn read_all(out: &mut Vec<u8>, mut response: Response, limit: usize) -> Result<(), ReadError> {
+    while let Some(chunk) = response.chunk().await.map_err(ReadError::Broken)? {
+        if out.len() + chunk.len() > limit {
+            return Err(ReadError::TooLarge);
         }
+        out.extend_from_slice(&chunk);
     }
+    Ok(())
 }

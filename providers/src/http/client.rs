@@ -99,7 +99,7 @@ pub(super) fn client(config: &HttpConfig, url: &Url) -> Result<reqwest::Client, 
         .user_agent(concat!("muster/", env!("CARGO_PKG_VERSION")));
     if url.scheme() == "http" {
         // A local server is reachable on a machine without root certificates too.
-        builder = builder.tls_certs_only([]);
+        builder = builder.tls_certs_only([]).http1_only();
     } else {
         builder = builder.https_only(true);
     }

@@ -1,24 +1,31 @@
 //! What a provider's error means: the fault classes of the chain, read from status and body.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
+use crate::retry_after::MAX_RETRY_AFTER;
 use crate::{ClientFault, FaultClass};
 
 /// An error as servers tell it, in whichever of the known shapes:
 /// OpenAI `{"error":{message,type,param,code}}`, older vLLM and Mistral the same at the top level with
-/// `"object":"error"`, Ollama `{"error":"…"}`, xAI `{"code":"…","error":"…"}`, FastAPI `{"detail":…}`.
+/// `"object":"error"`, Ollama `{"error":"…"}`, xAI `{"code":"…","error":"…"}`, FastAPI `{"detail":…}`,
+/// Google `{"error":{code,message,status,details}}`, also inside a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
     pub(crate) param: Option<String>,
     /// A numeric `code` that is an HTTP status: OpenRouter, llama.cpp and vLLM send it inside a 200.
     pub(crate) status: Option<u16>,
-    /// `code` and `type`, in lower case.
+    /// How long Google asks to be left alone: `retryDelay` among the details.
+    pub(crate) retry_after: Option<Duration>,
+    /// `code`, `type`, `status` and the reasons among the details, in lower case.
     labels: Vec<String>,
 }
 
 impl ErrorBody {
     pub(crate) fn from_json(body: &Value) -> Self {
+        let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
         let inner = match body.get("error") {
             Some(error @ Value::Object(_)) => error,
             _ => body,
@@ -38,12 +45,15 @@ impl ErrorBody {
             .filter_map(Value::as_u64)
             .filter_map(|n| u16::try_from(n).ok())
             .find(|n| (400..600).contains(n));
-        let labels = [inner.get("code"), inner.get("type"), body.get("code")]
+        let details = inner.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let labels = [inner.get("code"), inner.get("type"), inner.get("status"), body.get("code")]
             .into_iter()
+            .chain(details.iter().map(|detail| detail.get("reason")))
             .filter_map(|v| v?.as_str())
             .map(str::to_ascii_lowercase)
             .collect();
-        Self { message, param: text(inner.get("param")), status, labels }
+        let retry_after = details.iter().find_map(|detail| seconds(detail.get("retryDelay")?.as_str()?));
+        Self { message, param: text(inner.get("param")), status, retry_after, labels }
     }
 
     /// An answer that is no JSON, such as a gateway's page.
@@ -113,6 +123,12 @@ impl ErrorBody {
             ClientFault::InvalidRequest
         }
     }
+}
+
+/// A duration as protobuf writes it in JSON: `12s`, `0.5s`.
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds = text.strip_suffix('s')?.parse().ok()?;
+    Some(Duration::try_from_secs_f64(seconds).ok()?.min(MAX_RETRY_AFTER))
 }
 
 /// How a wire reads its errors.

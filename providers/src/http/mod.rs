@@ -7,6 +7,7 @@ mod body;
 mod client;
 mod errors;
 mod origin;
+mod pump;
 mod send;
 mod stream;
 

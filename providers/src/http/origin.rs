@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
+use thread_local::ThreadLocal;
 
 use super::client::{self, ConfigError, HttpConfig};
 use super::errors::{Classify, ErrorBody};
@@ -20,7 +21,9 @@ pub(crate) struct Origin {
     pub(crate) provider_id: String,
     /// Checked, without a slash at its end.
     pub(crate) base: Url,
-    pub(super) client: reqwest::Client,
+    config: HttpConfig,
+    /// One for each serving thread: a connection's task then runs where its requests do, and wakes no other thread.
+    clients: ThreadLocal<reqwest::Client>,
     /// Sent with every call: the credential, marked as sensitive, and what the wire demands.
     pub(super) headers: HeaderMap,
     classify: Classify,
@@ -37,6 +40,9 @@ impl Origin {
         classify: Classify,
     ) -> Result<Self, ConfigError> {
         let base = client::base(&config)?;
+        let clients = ThreadLocal::new();
+        // Made once here, so that settings no client can be made of are told at the start.
+        clients.get_or_try(|| client::client(&config, &base))?;
         let mut headers: HeaderMap =
             fixed.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
         if let Some(key) = &config.api_key {
@@ -47,13 +53,19 @@ impl Origin {
             headers.insert(name, value);
         }
         Ok(Self {
-            client: client::client(&config, &base)?,
             headers,
             classify,
             base,
-            key: config.api_key,
-            provider_id: config.provider_id,
+            clients,
+            key: config.api_key.clone(),
+            provider_id: config.provider_id.clone(),
+            config,
         })
+    }
+
+    /// This thread's client.
+    pub(super) fn client(&self) -> Result<&reqwest::Client, ConfigError> {
+        self.clients.get_or_try(|| client::client(&self.config, &self.base))
     }
 
     /// The address of an endpoint, such as `/chat/completions`.
@@ -124,7 +136,7 @@ impl Reporter {
             .and_then(parse_retry_after_ms)
             .or_else(|| parse_retry_after(header("retry-after")?, SystemTime::now()));
         let mut fault = self.fault(Phase::Headers, Some(status), &said);
-        fault.retry_after = retry_after;
+        fault.retry_after = retry_after.or(fault.retry_after);
         if (300..400).contains(&status) {
             let target = header("location").unwrap_or("an unnamed place");
             fault.message = self.words(&format!(
@@ -152,6 +164,7 @@ impl Reporter {
             status,
             client,
             param: client.and(said.param.clone()),
+            retry_after: said.retry_after,
             ..Fault::new(class, phase, format!("{} {about}: {words}", self.origin.provider_id))
         }
     }

@@ -1,12 +1,16 @@
 //! The request on its way: connect, write, headers, each within its own bound.
 
+use std::convert::Infallible;
 use std::error::Error;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures::channel::oneshot;
+use futures::Stream;
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Body, Response, Url};
-use tokio::time::{Instant, timeout};
+use reqwest::{Body, Method, Request, Response, Url};
+use tokio::time::{Instant, sleep_until};
 
 use super::body::read_into;
 use super::origin::{Origin, Reporter};
@@ -51,44 +55,65 @@ pub(crate) async fn post(origin: &Origin, reporter: &Reporter, post: Post<'_>) -
 }
 
 /// One exchange up to the headers. The client asks for the request's body only once it has a connection, so the body
-/// tells when connecting ends and waiting for the headers begins.
+/// notes when connecting ended and waiting for the headers began.
 async fn exchange(origin: &Origin, reporter: &Reporter, post: Post<'_>) -> Result<Response, Fault> {
-    let (written, connected) = oneshot::channel();
-    let headers = headers(origin, &post);
+    let mut headers = headers(origin, &post);
     let Post { url, body, timeouts, .. } = post;
-    let length = body.len();
-    let body = Body::wrap_stream(futures::stream::once(async move {
-        // Nobody listens any more when the call was given up.
-        let _ = written.send(());
-        Ok::<_, std::convert::Infallible>(body)
-    }));
-    let response = origin
-        .client
-        .post(url)
-        .headers(headers)
-        // A stream has no length of its own, and some servers take no chunked request.
-        .header(CONTENT_LENGTH, length)
-        .body(body)
-        .send();
-    tokio::pin!(response);
-    let limit = timeouts.connect;
-    tokio::select! {
-        biased;
-        early = &mut response => {
-            return early.map_err(|e| reporter.transport(phase_of(&e), &e));
+    // A stream has no length of its own, and some servers take no chunked request.
+    headers.insert(CONTENT_LENGTH, body.len().into());
+    let connected = Arc::new(OnceLock::new());
+    let mut request = Request::new(Method::POST, url);
+    *request.headers_mut() = headers;
+    *request.body_mut() = Some(Body::wrap_stream(Written { body: Some(body), connected: Arc::clone(&connected) }));
+    let client = origin.client().map_err(|error| reporter.transient(Phase::Connect, error))?;
+    let mut response = pin!(client.execute(request));
+    let started = Instant::now();
+    let mut alarm = pin!(sleep_until(started + timeouts.connect.min(timeouts.headers)));
+    loop {
+        tokio::select! {
+            biased;
+            response = &mut response => return response.map_err(|e| reporter.transport(phase_of(&e), &e)),
+            () = &mut alarm => {
+                alarm.as_mut().reset(next_alarm(reporter, timeouts, started, connected.get().copied())?);
+            }
         }
-        started = timeout(limit, connected) => if started.is_err() {
-            return Err(reporter.transient(
-                Phase::Connect,
-                format_args!("took no connection within {limit:?}"),
-            ));
-        },
     }
-    let limit = timeouts.headers;
-    match timeout(limit, response).await {
-        Ok(Ok(response)) => Ok(response),
-        Ok(Err(error)) => Err(reporter.transport(phase_of(&error), &error)),
-        Err(_) => Err(reporter.transient(Phase::Headers, format_args!("sent no headers within {limit:?}"))),
+}
+
+/// When to look again; a fault where a phase has taken too long. The one alarm of an exchange is set so early that it
+/// cannot miss the bound of the headers, should the connection come just now.
+fn next_alarm(
+    reporter: &Reporter,
+    timeouts: Timeouts,
+    started: Instant,
+    connected: Option<Instant>,
+) -> Result<Instant, Fault> {
+    let now = Instant::now();
+    let Timeouts { connect, headers, .. } = timeouts;
+    match connected {
+        Some(at) if now >= at + headers => {
+            Err(reporter.transient(Phase::Headers, format_args!("sent no headers within {headers:?}")))
+        }
+        Some(at) => Ok(at + headers),
+        None if now >= started + connect => {
+            Err(reporter.transient(Phase::Connect, format_args!("took no connection within {connect:?}")))
+        }
+        None => Ok((started + connect).min(now + headers)),
+    }
+}
+
+/// The request's body; notes when it is first asked for.
+struct Written {
+    body: Option<Bytes>,
+    connected: Arc<OnceLock<Instant>>,
+}
+
+impl Stream for Written {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.connected.get_or_init(Instant::now);
+        Poll::Ready(self.body.take().map(Ok))
     }
 }
 

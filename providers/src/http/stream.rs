@@ -1,15 +1,18 @@
 //! The streamed answer: events as they arrive, and a clock for each phase.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures::StreamExt;
+use futures::Stream;
 use reqwest::Response;
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::origin::Reporter;
+use super::pump::Pump;
 use crate::sse::{SseEvent, SseParser};
 use crate::{ChatEvent, ChatStream, Delta, Fault, Phase, Timeouts};
 
@@ -58,39 +61,31 @@ pub(crate) async fn follow<E: Events>(
     timeouts: Timeouts,
     answer: E,
 ) -> Result<ChatStream, Fault> {
-    let mut reader = Reader {
-        deadline: Instant::now() + timeouts.first_delta,
-        response,
+    let mut reader = Box::pin(Reader {
+        pump: Some(Pump::start(response)),
         reporter,
         parser: SseParser::default(),
         events: VecDeque::new(),
         deltas: VecDeque::new(),
         answer,
         timeouts,
+        first: None,
+        asked: Asked::Now { deadline: Instant::now() + timeouts.first_delta },
+        alarm: None,
         broken: None,
         over: false,
-    };
-    let first = reader.next().await?;
-    if matches!(first, ChatEvent::Done { .. }) {
-        return Ok(futures::stream::iter([Ok(first)]).boxed());
-    }
-    Ok(futures::stream::iter([Ok(first)]).chain(futures::stream::unfold(Some(reader), following)).boxed())
+    });
+    let first = poll_fn(|cx| reader.poll_item(cx)).await?;
+    reader.first = Some(first);
+    Ok(reader)
 }
 
 type Item = Result<ChatEvent, Fault>;
 
-/// The rest of the stream. The reader, and with it the connection, is gone together with the last item.
-async fn following<E: Events>(reader: Option<Reader<E>>) -> Option<(Item, Option<Reader<E>>)> {
-    let mut reader = reader?;
-    reader.deadline = Instant::now() + reader.timeouts.between_deltas;
-    let item = reader.next().await;
-    let goes_on = matches!(item, Ok(ChatEvent::Delta(_)));
-    Some((item, goes_on.then_some(reader)))
-}
-
 /// Reads one answer. Owns the connection: dropping it closes that at once.
 struct Reader<E> {
-    response: Response,
+    /// Gone together with the last item.
+    pump: Option<Pump>,
     reporter: Reporter,
     parser: SseParser,
     events: VecDeque<SseEvent>,
@@ -98,63 +93,163 @@ struct Reader<E> {
     deltas: VecDeque<Delta>,
     answer: E,
     timeouts: Timeouts,
-    /// When the next delta is due. Runs only while the caller waits, so a slow caller is not the provider's fault.
-    deadline: Instant,
+    /// Read before there was a stream to give it.
+    first: Option<ChatEvent>,
+    asked: Asked,
+    /// Set at or before the deadline; it is not moved with every delta.
+    alarm: Option<Pin<Box<Sleep>>>,
     /// Why the bytes after the queued events are of no use.
     broken: Option<Broken>,
     /// The marker or the body's end was seen.
     over: bool,
 }
 
+/// The clock runs only while the caller waits, so a slow caller is not the provider's fault.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    Not,
+    Now {
+        /// When the next delta is due.
+        deadline: Instant,
+    },
+}
+
+/// Nothing in it is pinned in place.
+impl<E> Unpin for Reader<E> {}
+
+impl<E: Events> Stream for Reader<E> {
+    type Item = Item;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+        let reader = self.get_mut();
+        if let Some(first) = reader.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        if reader.pump.is_none() {
+            return Poll::Ready(None);
+        }
+        reader.poll_item(cx).map(Some)
+    }
+}
+
 impl<E: Events> Reader<E> {
-    /// The next delta, or the end. Ready at once while read events are left.
-    async fn next(&mut self) -> Item {
+    /// The next delta, or the end. Ready at once, and without a look at the clock, while read events are left.
+    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Item> {
+        let item = loop {
+            if let Some(item) = self.ready() {
+                break item;
+            }
+            if let Err(fault) = ready!(self.poll_read(cx)) {
+                break Err(fault);
+            }
+        };
+        self.asked = Asked::Not;
+        match item {
+            Ok(ChatEvent::Delta(_)) => {}
+            Ok(ChatEvent::Done { .. }) => {
+                if let Some(pump) = self.pump.take() {
+                    pump.finish();
+                }
+            }
+            Err(_) => self.pump = None,
+        }
+        Poll::Ready(item)
+    }
+
+    /// What is to be given of what was read; `None` where more must be read first.
+    fn ready(&mut self) -> Option<Item> {
         loop {
             if let Some(delta) = self.deltas.pop_front() {
-                return Ok(ChatEvent::Delta(delta));
+                return Some(Ok(ChatEvent::Delta(delta)));
             }
             if self.over {
-                return self.answer.end().map_err(|e| self.fault(e));
+                return Some(self.answer.end().map_err(|e| self.fault(e)));
             }
             if let Some(event) = self.events.pop_front() {
-                let flow = self.answer.accept(&event, &mut self.deltas).map_err(|e| self.fault(e))?;
-                self.over = flow == Flow::End;
+                match self.answer.accept(&event, &mut self.deltas) {
+                    Ok(flow) => self.over = flow == Flow::End,
+                    Err(broken) => return Some(Err(self.fault(broken))),
+                }
                 continue;
             }
             match self.broken.take() {
                 Some(_) if self.answer.is_finished() => self.over = true,
-                Some(broken) => return Err(self.fault(broken)),
-                None => self.read().await?,
+                Some(broken) => return Some(Err(self.fault(broken))),
+                None => return None,
             }
         }
     }
 
-    /// Reads until there are events or nothing more comes. Comments and empty deltas do not move the deadline.
-    async fn read(&mut self) -> Result<(), Fault> {
-        if self.answer.is_finished() {
-            self.deadline = self.deadline.min(Instant::now() + USAGE_WAIT);
-        }
-        // A server that floods without a pause never lets the time-out below have its turn.
-        let chunk = if Instant::now() >= self.deadline {
-            None
-        } else {
-            timeout_at(self.deadline, self.response.chunk()).await.ok()
+    /// Takes the next bytes, or finds that nothing more comes. Comments and empty deltas do not move the deadline.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+        let now = Instant::now();
+        let deadline = self.deadline(now);
+        let Some(pump) = &mut self.pump else {
+            self.over = true;
+            return Poll::Ready(Ok(()));
         };
-        match chunk {
-            Some(Ok(Some(bytes))) => self.take(&bytes),
-            Some(Ok(None)) => self.over = true,
-            _ if self.answer.is_finished() => self.over = true,
-            Some(Err(error)) => return Err(self.reporter.transport(self.phase(), &error)),
-            None => return Err(self.late()),
+        // A server that floods without a pause never lets the alarm have its turn.
+        if now >= deadline {
+            return Poll::Ready(self.no_more(|reader| reader.late()));
         }
-        Ok(())
+        match pump.poll_next(cx) {
+            Poll::Ready(Some(Ok(bytes))) => {
+                // What broke the parser is told after the events before it.
+                if let Err(error) = self.parser.push(&bytes, &mut self.events) {
+                    self.broken = Some(Broken::Malformed(error.to_string()));
+                }
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(None) => {
+                self.over = true;
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                Poll::Ready(self.no_more(|reader| reader.reporter.transport(reader.phase(), &error)))
+            }
+            Poll::Pending => {
+                ready!(self.poll_alarm(deadline, cx));
+                Poll::Ready(self.no_more(|reader| reader.late()))
+            }
+        }
     }
 
-    /// Queues what the bytes complete; what broke the parser is told after that.
-    fn take(&mut self, bytes: &Bytes) {
-        if let Err(error) = self.parser.push(bytes, &mut self.events) {
-            self.broken = Some(Broken::Malformed(error.to_string()));
+    /// When the next delta is due, counted from when it was asked for.
+    fn deadline(&mut self, now: Instant) -> Instant {
+        let mut deadline = match self.asked {
+            Asked::Now { deadline } => deadline,
+            Asked::Not => now + self.timeouts.between_deltas,
+        };
+        if self.answer.is_finished() {
+            deadline = deadline.min(now + USAGE_WAIT);
         }
+        self.asked = Asked::Now { deadline };
+        deadline
+    }
+
+    /// Ready when the deadline is past. The alarm of an earlier deadline is left as it is and set anew when it goes
+    /// off, so that most deltas need no timer of their own.
+    fn poll_alarm(&mut self, deadline: Instant, cx: &mut Context<'_>) -> Poll<()> {
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if alarm.deadline() > deadline {
+            alarm.as_mut().reset(deadline);
+        }
+        loop {
+            ready!(alarm.as_mut().poll(cx));
+            if alarm.deadline() >= deadline {
+                return Poll::Ready(());
+            }
+            alarm.as_mut().reset(deadline);
+        }
+    }
+
+    /// Nothing more comes: the end of a finished answer, a fault of another.
+    fn no_more(&mut self, fault: impl FnOnce(&Self) -> Fault) -> Result<(), Fault> {
+        if !self.answer.is_finished() {
+            return Err(fault(self));
+        }
+        self.over = true;
+        Ok(())
     }
 
     fn phase(&self) -> Phase {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::dialect::{Dialect, LimitField, SeedField};
+use super::messages::{WireMessage, WireTool, WireToolChoice, messages, tool_choice, tools};
 use crate::http::Mode;
 use crate::{Call, ResponseFormat};
 
@@ -31,19 +32,19 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<WireFormat<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<WireTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<WireToolChoice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<&'a str>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
-}
-
-#[derive(Serialize)]
-struct WireMessage<'a> {
-    role: &'static str,
-    content: std::borrow::Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +79,7 @@ pub(super) fn encode(call: &Call, dialect: Dialect, mode: Mode) -> serde_json::R
     let streamed = mode == Mode::Streamed;
     serde_json::to_vec(&Body {
         model: &call.upstream_model,
-        messages: messages(call, dialect),
+        messages: messages(request, dialect),
         temperature: sampling.and_then(|s| s.temperature),
         top_p: sampling.and_then(|s| s.top_p),
         presence_penalty: sampling.and_then(|s| s.presence_penalty),
@@ -89,22 +90,14 @@ pub(super) fn encode(call: &Call, dialect: Dialect, mode: Mode) -> serde_json::R
         max_tokens: limit.filter(|_| limit_field == LimitField::MaxTokens),
         max_completion_tokens: limit.filter(|_| limit_field == LimitField::MaxCompletionTokens),
         response_format: format(&request.format),
+        tools: tools(request),
+        tool_choice: tool_choice(request, dialect),
+        parallel_tool_calls: request.parallel_tool_calls.filter(|_| !request.tools.is_empty()),
+        n: Some(request.choices()).filter(|n| *n > 1),
         user: request.user.as_deref().filter(|_| dialect.takes_names()),
         stream: streamed,
         stream_options: (streamed && dialect.asks_usage()).then_some(StreamOptions { include_usage: true }),
     })
-}
-
-fn messages(call: &Call, dialect: Dialect) -> Vec<WireMessage<'_>> {
-    call.request
-        .messages
-        .iter()
-        .map(|message| WireMessage {
-            role: dialect.role(message.role),
-            content: message.content.text(),
-            name: message.name.as_deref().filter(|_| dialect.takes_names()),
-        })
-        .collect()
 }
 
 fn format(format: &ResponseFormat) -> Option<WireFormat<'_>> {
@@ -125,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ChatRequest, Message, Role, Sampling, Timeouts};
+    use crate::{ChatRequest, Message, Role, Sampling, Timeouts, Tool, ToolChoice};
 
     fn call(model: &str, request: ChatRequest) -> Call {
         let second = Duration::from_secs(1);
@@ -166,6 +159,29 @@ mod tests {
 
     fn sent(call: &Call, dialect: Dialect, mode: Mode) -> String {
         String::from_utf8(encode(call, dialect, mode).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn tools_and_several_answers_are_asked_for() {
+        let tool = Tool { name: "f".into(), description: None, parameters: json!({}), strict: None };
+        let mut request = ChatRequest {
+            messages: vec![Message::text(Role::User, "hi")],
+            tools: vec![tool],
+            tool_choice: ToolChoice::Required,
+            parallel_tool_calls: Some(false),
+            n: 2,
+            ..ChatRequest::default()
+        };
+        assert_eq!(
+            sent(&call("m", request.clone()), Dialect::Common, Mode::Whole),
+            r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],"tool_choice":"required","parallel_tool_calls":false,"n":2,"stream":false}"#
+        );
+        // Without tools there is nothing to choose and nothing to call at once.
+        request.tools.clear();
+        assert_eq!(
+            sent(&call("m", request), Dialect::Common, Mode::Whole),
+            r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"n":2,"stream":false}"#
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use reqwest::Url;
 
-use crate::Role;
+use crate::{ChatRequest, Message, Role};
 
 /// Which variant of the API a server speaks, told by its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,13 @@ pub(super) enum LimitField {
 pub(super) enum SeedField {
     Seed,
     RandomSeed,
+}
+
+/// The field that takes the length wanted of a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DimensionsField {
+    Dimensions,
+    OutputDimension,
 }
 
 impl Dialect {
@@ -72,6 +79,38 @@ impl Dialect {
 
     /// `user` of the request and `name` of a message.
     pub(super) fn takes_names(self) -> bool {
+        self != Self::Mistral
+    }
+
+    /// Whether a request of OpenAI's form can be forwarded as it came: not where a field or a role would be refused.
+    pub(super) fn takes_verbatim(self, request: &ChatRequest) -> bool {
+        let says = |message: &Message| message.role != Role::Developer || self.role(Role::Developer) == "developer";
+        self != Self::Mistral && request.messages.iter().all(says)
+    }
+
+    /// Mistral wants nine letters or digits as the identifier of a tool call.
+    pub(super) fn takes_any_call_id(self) -> bool {
+        self != Self::Mistral
+    }
+
+    /// The word of `tool_choice` for at least one tool, whichever.
+    pub(super) fn any_tool(self) -> &'static str {
+        match self {
+            Self::Mistral => "any",
+            Self::OpenAi | Self::Common => "required",
+        }
+    }
+
+    /// The field that takes the length wanted of a vector.
+    pub(super) fn dimensions_field(self) -> DimensionsField {
+        match self {
+            Self::Mistral => DimensionsField::OutputDimension,
+            Self::OpenAi | Self::Common => DimensionsField::Dimensions,
+        }
+    }
+
+    /// Texts to be turned into vectors that are in tokens already.
+    pub(super) fn embeds_tokens(self) -> bool {
         self != Self::Mistral
     }
 

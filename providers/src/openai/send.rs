@@ -1,11 +1,13 @@
-//! One chat request on its way.
+//! One request on its way.
 
 use std::sync::Arc;
 
-use reqwest::Response;
+use bytes::Bytes;
+use reqwest::{Response, Url};
 
-use super::Server;
 use super::body::encode;
+use super::verbatim::forward;
+use super::{Reading, Server};
 use crate::http::{Asked, Mode, Post, Reporter, post};
 use crate::{Call, ClientFault, Fault, FaultClass, Phase};
 
@@ -13,19 +15,34 @@ pub(super) fn reporter(server: &Server, call: &Call) -> Reporter {
     Reporter::new(Arc::clone(&server.origin), Asked::Chat(Arc::clone(&call.request)))
 }
 
-/// Sends the call and returns the answer once its headers say success.
-pub(super) async fn send(server: &Server, reporter: &Reporter, call: &Call, mode: Mode) -> Result<Response, Fault> {
-    let body = encode(call, server.dialect, mode).map_err(|error| Fault {
-        client: Some(ClientFault::InvalidRequest),
-        ..Fault::new(FaultClass::Client, Phase::Connect, error.to_string())
-    })?;
+/// Sends the call and returns the answer once its headers say success, and how it is to be read.
+pub(super) async fn send(
+    server: &Server,
+    reporter: &Reporter,
+    call: &Call,
+    mode: Mode,
+) -> Result<(Response, Reading), Fault> {
+    let forwarded = forward(call, server.dialect, mode);
+    let reading = Reading::of(call, forwarded.is_some());
+    let body = match forwarded {
+        Some(body) => body,
+        None => encode(call, server.dialect, mode).map_err(unwritable)?,
+    };
     let request = Post {
-        url: server.origin.endpoint("/chat/completions"),
-        body: body.into(),
+        url: Url::clone(&server.chat),
+        body: Bytes::from(body),
         mode,
         timeouts: call.timeouts,
         request_id: &call.request_id,
         traceparent: call.traceparent.as_deref(),
     };
-    post(&server.origin, reporter, request).await
+    Ok((post(&server.origin, reporter, request).await?, reading))
+}
+
+/// A request that cannot be written as JSON.
+pub(super) fn unwritable(error: serde_json::Error) -> Fault {
+    Fault {
+        client: Some(ClientFault::InvalidRequest),
+        ..Fault::new(FaultClass::Client, Phase::Connect, error.to_string())
+    }
 }

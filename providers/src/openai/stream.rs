@@ -6,20 +6,20 @@ use futures::StreamExt;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 
-use super::Server;
 use super::assemble::Assembler;
 use super::complete::read_reply;
 use super::send::{reporter, send};
+use super::{Reading, Server};
 use crate::http::{Mode, Reporter, follow};
-use crate::{Call, ChatEvent, ChatStream, Delta, Fault, Phase, Timeouts};
+use crate::{Call, ChatEvent, ChatStream, Choice, Delta, Fault, Phase, Timeouts, ToolCall, ToolDelta};
 
 /// Opens the stream and reads on to its first delta, or to a proper end.
 pub(super) async fn open(server: Arc<Server>, call: Call) -> Result<ChatStream, Fault> {
     let reporter = reporter(&server, &call);
-    let response = send(&server, &reporter, &call, Mode::Streamed).await?;
+    let (response, reading) = send(&server, &reporter, &call, Mode::Streamed).await?;
     match form(&response) {
-        Form::Events => follow(reporter, response, call.timeouts, Assembler::default()).await,
-        Form::Json => whole(reporter, response, call.timeouts).await,
+        Form::Events => follow(reporter, response, call.timeouts, Assembler::new(reading)).await,
+        Form::Json => whole(reporter, response, call.timeouts, reading).await,
         Form::Page => {
             Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a chat: check base_url"))
         }
@@ -48,11 +48,29 @@ fn form(response: &Response) -> Form {
 }
 
 /// A server that answers in one piece although a stream was asked for.
-async fn whole(reporter: Reporter, response: Response, timeouts: Timeouts) -> Result<ChatStream, Fault> {
+async fn whole(
+    reporter: Reporter,
+    response: Response,
+    timeouts: Timeouts,
+    reading: Reading,
+) -> Result<ChatStream, Fault> {
     let phase = Phase::FirstDelta;
-    let reply = read_reply(&reporter, response, timeouts.first_delta, phase).await?;
-    let text = Some(reply.first.content).filter(|t| !t.is_empty());
+    let reply = read_reply(&reporter, response, timeouts.first_delta, phase, reading).await?;
     let done = ChatEvent::Done { finish: reply.first.finish, usage: reply.usage };
-    let events = text.map(|text| ChatEvent::Delta(Delta::Text { choice: 0, text })).into_iter().chain([done]);
+    let choices = std::iter::once(reply.first).chain(reply.more);
+    let deltas: Vec<Delta> = (0..).zip(choices).flat_map(|(number, choice)| deltas(number, choice)).collect();
+    let events = deltas.into_iter().map(ChatEvent::Delta).chain([done]);
     Ok(futures::stream::iter(events.map(Ok)).boxed())
+}
+
+/// A whole answer as the deltas of a streamed one.
+fn deltas(number: u32, choice: Choice) -> impl Iterator<Item = Delta> {
+    let text = Some(choice.content).filter(|text| !text.is_empty());
+    let text = text.map(|text| Delta::Text { choice: number, text });
+    let calls = (0..).zip(choice.tool_calls).map(move |(index, call)| {
+        let ToolCall { id, name, arguments } = call;
+        Delta::Tool { choice: number, call: ToolDelta { index, id: Some(id), name: Some(name), arguments } }
+    });
+    let finish = (number > 0).then_some(Delta::Finish { choice: number, finish: choice.finish });
+    text.into_iter().chain(calls).chain(finish)
 }

@@ -11,26 +11,30 @@ use crate::{FinishReason, Usage};
 pub(super) struct Completion {
     pub(super) model: Option<String>,
     #[serde(default)]
-    choices: Option<Vec<Choice>>,
+    choices: Option<Vec<WireChoice>>,
     usage: Option<Value>,
     error: Option<Value>,
     object: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Choice {
+pub(super) struct WireChoice {
     #[serde(default)]
-    index: Option<u32>,
-    message: Option<Text>,
-    delta: Option<Text>,
+    pub(super) index: Option<u32>,
+    pub(super) message: Option<Said>,
+    pub(super) delta: Option<Said>,
     finish_reason: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Text {
+/// What a message or a delta says.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Said {
     content: Option<Content>,
     /// The model declines in its own words; for the reader this is the answer.
     refusal: Option<String>,
+    tool_calls: Option<Vec<WireCall>>,
+    /// The older form of a single call.
+    function_call: Option<Function>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -46,6 +50,28 @@ struct Part {
     text: Option<String>,
 }
 
+/// A tool call, or a piece of one.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct WireCall {
+    pub(super) index: Option<u32>,
+    pub(super) id: Option<String>,
+    pub(super) function: Option<Function>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Function {
+    pub(super) name: Option<String>,
+    arguments: Option<Arguments>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Arguments {
+    Text(String),
+    /// Some servers forget to make it a text.
+    Json(Value),
+}
+
 impl Completion {
     /// The server reports an error under a status of success.
     pub(super) fn is_error(&self) -> bool {
@@ -53,9 +79,13 @@ impl Completion {
             || self.object.as_ref().and_then(Value::as_str) == Some("error")
     }
 
-    /// The first alternative; others are never asked for.
-    pub(super) fn take_choice(&mut self) -> Option<Choice> {
-        self.choices.take()?.into_iter().find(|choice| choice.index.unwrap_or(0) == 0)
+    /// The alternatives by their number, the first `asked`; one without a number is where it stands.
+    pub(super) fn take_choices(&mut self, asked: u32) -> impl Iterator<Item = (u32, WireChoice)> + use<> {
+        let choices = self.choices.take().unwrap_or_default();
+        (0..)
+            .zip(choices)
+            .map(|(place, choice)| (choice.index.unwrap_or(place), choice))
+            .filter(move |(n, _)| *n < asked)
     }
 
     pub(super) fn usage(&self) -> Option<Usage> {
@@ -70,6 +100,12 @@ impl Completion {
             estimated: false,
         })
     }
+
+    /// Whether a client that knows nothing but the standard reads the same in it as we do.
+    pub(super) fn is_by_the_book(&self) -> bool {
+        let choices = self.choices.as_deref().unwrap_or_default();
+        (0..).zip(choices).all(|(place, choice)| choice.index == Some(place) && choice.is_by_the_book())
+    }
 }
 
 /// How a choice says that it ended.
@@ -80,31 +116,47 @@ pub(super) enum Finish {
     Broken,
 }
 
-impl Text {
-    fn into_string(self) -> String {
-        let content = match self.content {
+impl Said {
+    /// Its text, empty where there is none.
+    pub(super) fn take_text(&mut self) -> String {
+        let content = match self.content.take() {
             Some(Content::Plain(text)) => text,
             Some(Content::Parts(parts)) => parts.into_iter().filter_map(|p| p.text).collect(),
             None => String::new(),
         };
         if content.is_empty() {
-            return self.refusal.unwrap_or_default();
+            return self.refusal.take().unwrap_or_default();
         }
         content
     }
+
+    /// Its tool calls, or their pieces; the older form is a single call.
+    pub(super) fn take_calls(&mut self) -> impl Iterator<Item = WireCall> + use<> {
+        let older =
+            self.function_call.take().map(|function| WireCall { index: Some(0), id: None, function: Some(function) });
+        self.tool_calls.take().unwrap_or_default().into_iter().chain(older)
+    }
+
+    fn is_by_the_book(&self) -> bool {
+        !matches!(self.content, Some(Content::Parts(_)))
+            && self.tool_calls.iter().flatten().all(|call| {
+                call.id.as_ref().is_some_and(|id| !id.is_empty())
+                    && !matches!(call.function, Some(Function { arguments: Some(Arguments::Json(_)), .. }))
+            })
+    }
 }
 
-impl Choice {
-    /// The text of a whole answer, empty where there is none; `None` where there was no message at all.
-    pub(super) fn take_message(&mut self) -> Option<String> {
-        self.message.take().map(Text::into_string)
+impl Function {
+    pub(super) fn take_arguments(&mut self) -> String {
+        match self.arguments.take() {
+            Some(Arguments::Text(text)) => text,
+            Some(Arguments::Json(Value::Null)) | None => String::new(),
+            Some(Arguments::Json(value)) => value.to_string(),
+        }
     }
+}
 
-    /// The text of a chunk, empty where there is none.
-    pub(super) fn take_delta(&mut self) -> String {
-        self.delta.take().map(Text::into_string).unwrap_or_default()
-    }
-
+impl WireChoice {
     pub(super) fn finish(&self) -> Option<Finish> {
         let reason = self.finish_reason.as_deref().filter(|r| !r.is_empty())?;
         Some(match reason {
@@ -115,5 +167,23 @@ impl Choice {
             // `stop`, and the names of some servers for it: `eos`, `end_turn`, `stop_sequence`.
             _ => Finish::Proper(FinishReason::Stop),
         })
+    }
+
+    fn is_by_the_book(&self) -> bool {
+        let calls = self.message.as_ref().is_some_and(|said| said.tool_calls.as_ref().is_some_and(|c| !c.is_empty()));
+        let ends_so = match self.finish_reason.as_deref() {
+            Some("stop") => !calls,
+            Some(reason) => ["length", "tool_calls", "content_filter", "function_call"].contains(&reason),
+            None => false,
+        };
+        ends_so && self.message.as_ref().is_some_and(Said::is_by_the_book)
+    }
+}
+
+/// A stop with tool calls is a call for tools, whatever the server says.
+pub(super) fn reason(said: FinishReason, calls: bool) -> FinishReason {
+    match said {
+        FinishReason::Stop if calls => FinishReason::ToolCalls,
+        other => other,
     }
 }

@@ -9,6 +9,7 @@
 //! 4. The embedded model asked for by name goes nowhere else: who asks for it wants nothing paid and nothing sent out.
 //! 5. A family is its own chain: its order, as far as configured, then the embedded model.
 
+mod embedding;
 mod list;
 mod resolve;
 mod settings;

@@ -58,10 +58,44 @@ impl Registry {
                 None => self.model_chain(name)?,
             },
         };
-        let mut seen = std::collections::HashSet::new();
-        candidates.retain(|c| seen.insert((c.provider_id.clone(), c.upstream_model.clone())));
+        keep_first(&mut candidates);
         if candidates.is_empty() {
             return Err(self.nothing_configured(name.unwrap_or("default")));
+        }
+        Ok(candidates)
+    }
+
+    /// The candidates for models in the order they are wanted, best first, each once, never empty. None or one of them
+    /// is [`Self::resolve`]. Two or more are a bound: the rest of the chain is left out, and the embedded model that
+    /// stands in for a family comes after all that was named. A name that does not exist refuses them all; one that is
+    /// not configured is passed over, unless none is: then the first one's error is told.
+    pub fn resolve_list(&self, requested: &[String]) -> Result<Vec<Candidate>, ResolveError> {
+        let [_, _, ..] = requested else { return self.resolve(requested.first().map(String::as_str)) };
+        let (mut candidates, mut stand_ins, mut lacking) = (Vec::new(), Vec::new(), None);
+        for name in requested {
+            let found = match name.trim() {
+                "" | "default" => Ok(self.rest_of_chain(None)),
+                name => match self.catalogue.family(name) {
+                    Some(family) => {
+                        stand_ins.extend(self.stand_in());
+                        Ok(self.family(&family.order))
+                    }
+                    None => self.own(name).map(|(own, _)| own),
+                },
+            };
+            match found {
+                Ok(found) => candidates.extend(found),
+                Err(unknown @ ResolveError::NotFound { .. }) => return Err(unknown),
+                Err(unconfigured) => {
+                    lacking.get_or_insert(unconfigured);
+                }
+            }
+        }
+        candidates.append(&mut stand_ins);
+        keep_first(&mut candidates);
+        if candidates.is_empty() {
+            let first = requested.first().map_or("default", |name| name.trim());
+            return Err(lacking.unwrap_or_else(|| self.nothing_configured(first)));
         }
         Ok(candidates)
     }
@@ -79,14 +113,29 @@ impl Registry {
     }
 
     fn family_chain(&self, order: &[String]) -> Vec<Candidate> {
-        let embedded = self
-            .usable_chain()
-            .filter(|p| p.kind == ProviderKind::Embedded)
-            .map(|p| self.candidate(p, EMBEDDED_MODEL, NamedBy::Settings));
-        order.iter().filter(|id| *id != EMBEDDED_MODEL).flat_map(|id| self.naming(id)).chain(embedded).collect()
+        self.family(order).into_iter().chain(self.stand_in()).collect()
+    }
+
+    fn family(&self, order: &[String]) -> Vec<Candidate> {
+        order.iter().filter(|id| *id != EMBEDDED_MODEL).flat_map(|id| self.naming(id)).collect()
+    }
+
+    /// What a family has where nothing else is.
+    fn stand_in(&self) -> Option<Candidate> {
+        let embedded = self.usable_chain().find(|p| p.kind == ProviderKind::Embedded)?;
+        Some(self.candidate(embedded, EMBEDDED_MODEL, NamedBy::Settings))
     }
 
     fn model_chain(&self, name: &str) -> Result<Vec<Candidate>, ResolveError> {
+        let (mut candidates, model) = self.own(name)?;
+        if !candidates.iter().all(|c| self.is_embedded(&c.provider_id)) {
+            candidates.extend(self.rest_of_chain(Some(model)));
+        }
+        Ok(candidates)
+    }
+
+    /// The model's own providers, at least one, and its name there.
+    fn own<'a>(&self, name: &'a str) -> Result<(Vec<Candidate>, &'a str), ResolveError> {
         let mut candidates: Vec<Candidate> = self.naming(name).collect();
         if name == EMBEDDED_MODEL {
             // Another server of this kind may name it too, and would be asked as `provider/muster-core`.
@@ -103,13 +152,7 @@ impl Registry {
             model = name;
             candidates.extend(self.usable().filter(|p| p.takes_any).map(|p| self.candidate(p, name, NamedBy::Client)));
         }
-        if candidates.is_empty() {
-            return Err(self.explain(name));
-        }
-        if !candidates.iter().all(|c| self.is_embedded(&c.provider_id)) {
-            candidates.extend(self.rest_of_chain(Some(model)));
-        }
-        Ok(candidates)
+        if candidates.is_empty() { Err(self.explain(name)) } else { Ok((candidates, model)) }
     }
 
     /// `provider/model` of a configured provider.
@@ -199,4 +242,10 @@ impl Registry {
         };
         ResolveError::Unconfigured { model: name.to_owned(), provider, setting }
     }
+}
+
+/// Nobody is asked for the same model twice.
+fn keep_first(candidates: &mut Vec<Candidate>) {
+    let mut seen = std::collections::HashSet::new();
+    candidates.retain(|c| seen.insert((c.provider_id.clone(), c.upstream_model.clone())));
 }

@@ -18,6 +18,7 @@ use muster_providers::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 
 /// The bound of a phase that the test is about.
 pub(crate) const SHORT: Duration = Duration::from_millis(80);
@@ -68,8 +69,12 @@ impl Conn {
     }
 
     pub(crate) async fn send(&mut self, text: &str) {
+        self.send_bytes(text.as_bytes()).await;
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         // The client may be gone already, which is what some tests are about.
-        let _ = self.0.write_all(text.as_bytes()).await;
+        let _ = self.0.write_all(bytes).await;
         let _ = self.0.flush().await;
     }
 
@@ -141,6 +146,45 @@ pub(crate) fn delta(text: &str) -> String {
 pub(crate) fn finish(reason: &str) -> String {
     let chunk = serde_json::json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
     format!("data: {chunk}\n\n")
+}
+
+const ANSWER: &str = r#"{"choices":[{"index":0,"message":{"content":"ok"},"finish_reason":"stop"}]}"#;
+
+/// A server that keeps its connections and reports each request with the number of its connection.
+pub(crate) async fn recording() -> (SocketAddr, mpsc::Receiver<(usize, Request)>) {
+    recording_answer(http("200 OK", "x-ratelimit-remaining-requests: 1\r\n", ANSWER)).await
+}
+
+/// The same; what asks for no stream is answered with `whole`.
+pub(crate) async fn recording_answer(whole: String) -> (SocketAddr, mpsc::Receiver<(usize, Request)>) {
+    let (report, reports) = mpsc::channel(16);
+    let connections = std::sync::atomic::AtomicUsize::new(0);
+    let whole: Arc<str> = whole.into();
+    let addr = serve(move |mut conn| {
+        let number = connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let (report, whole) = (report.clone(), whole.clone());
+        async move {
+            while let Some(request) = conn.request().await {
+                let streams = request.body.contains("\"stream\":true");
+                report.send((number, request)).await.unwrap();
+                if streams {
+                    conn.send(&chunked(&format!("{}{}{DONE}", delta("ok"), finish("stop")))).await;
+                } else {
+                    conn.send(&whole).await;
+                }
+            }
+        }
+    })
+    .await;
+    (addr, reports)
+}
+
+/// A streamed answer in one HTTP chunk, after which the connection stays open.
+fn chunked(body: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
+        body.len()
+    )
 }
 
 pub(crate) const USAGE: &str =

@@ -78,6 +78,14 @@ impl Job for Peek {
 }
 
 impl RateShard {
+    /// Replaces what was settled since the last decision.
+    pub(super) fn take_settled(&mut self) {
+        while let Some(settle) = self.settled.pop() {
+            // One of a bucket that cannot be read keeps its estimate.
+            drop(self.run(settle));
+        }
+    }
+
     fn run<J: Job>(&mut self, job: J) -> Reply<J::Out> {
         let now = self.now();
         match self.entries.get_mut(job.key()) {
@@ -114,15 +122,8 @@ impl Handler<Admit> for RateShard {
     type Result = Reply<Decision>;
 
     fn handle(&mut self, admit: Admit, _: &mut Context<Self>) -> Reply<Decision> {
+        self.take_settled();
         self.run(admit)
-    }
-}
-
-impl Handler<Settle> for RateShard {
-    type Result = Reply<()>;
-
-    fn handle(&mut self, settle: Settle, _: &mut Context<Self>) -> Reply<()> {
-        self.run(settle)
     }
 }
 
@@ -130,6 +131,7 @@ impl Handler<Peek> for RateShard {
     type Result = Reply<LimitView>;
 
     fn handle(&mut self, peek: Peek, _: &mut Context<Self>) -> Reply<LimitView> {
+        self.take_settled();
         self.run(peek)
     }
 }

@@ -79,10 +79,6 @@ impl Message for Admit {
     type Result = Result<Decision, Error>;
 }
 
-impl Message for Settle {
-    type Result = Result<(), Error>;
-}
-
 impl Message for Peek {
     type Result = Result<LimitView, Error>;
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, StreamHandler};
+use crossbeam_queue::SegQueue;
 use futures::stream;
 use muster_store::{Store, StoreError};
 use tokio::sync::mpsc;
@@ -29,6 +30,9 @@ pub(super) use messages::{Peek, Reply, Settle};
 
 /// How often the store is cleared of buckets that nobody asked for again.
 const COLLECT_EVERY: Duration = Duration::from_secs(3_600);
+
+/// How often settlements are taken where no decision does it.
+const SETTLE_EVERY: Duration = Duration::from_millis(250);
 
 /// Bounds of the limiter.
 #[derive(Debug, Clone)]
@@ -92,6 +96,8 @@ pub struct RateShard {
     flushing: VecDeque<BucketKey>,
     /// Writes of `flushing` on their way.
     flushes: usize,
+    /// Told without waking the shard; taken before each decision. At most as many as there are reservations.
+    settled: Arc<SegQueue<Settle>>,
     events: mpsc::UnboundedSender<Event>,
     heard: Option<mpsc::UnboundedReceiver<Event>>,
 }
@@ -111,6 +117,7 @@ impl RateShard {
         options: Options,
         control: Control,
         collects_since: Option<u64>,
+        settled: Arc<SegQueue<Settle>>,
     ) -> Self {
         let (events, heard) = mpsc::unbounded_channel();
         Self {
@@ -125,6 +132,7 @@ impl RateShard {
             draining: false,
             flushing: VecDeque::new(),
             flushes: 0,
+            settled,
             events,
             heard: Some(heard),
         }
@@ -150,6 +158,8 @@ impl Actor for RateShard {
             // One stream for everything: the context polls each thing it is given on each of its turns.
             context.add_stream(stream::unfold(heard, |mut heard| async move { Some((heard.recv().await?, heard)) }));
         }
+        // A bucket that nobody asks again learns of its last calls too.
+        context.run_interval(SETTLE_EVERY, |shard, _| shard.take_settled());
         context.run_interval(self.options.sweep_every, |shard, _| shard.sweep());
         if let Some(started) = self.collects_since {
             context.run_interval(COLLECT_EVERY, move |shard, _| shard.collect(started));
@@ -170,6 +180,7 @@ impl Actor for RateShard {
     fn stopped(&mut self, _: &mut Context<Self>) {
         // A panicking actor is stopped too, and what it holds is not to be trusted.
         if !std::thread::panicking() {
+            self.take_settled();
             self.write_all_exactly();
         }
     }
@@ -180,7 +191,10 @@ impl StreamHandler<Event> for RateShard {
         match event {
             Event::Loaded(key, found) => self.loaded(key, found),
             Event::Written(key, outcome) => self.written(&key, outcome),
-            Event::Drain => self.drain(),
+            Event::Drain => {
+                self.take_settled();
+                self.drain();
+            }
         }
     }
 }

@@ -121,7 +121,7 @@ fn a_clean_restart_loses_nothing() {
             if n == 20 {
                 tree.drain();
             }
-            limiter.settle(reservation.unwrap(), 60).await.unwrap();
+            limiter.settle(reservation.unwrap(), 60);
         }
     });
     let store: Arc<dyn Store> = disk;
@@ -154,7 +154,7 @@ fn after_a_drain_even_a_power_cut_loses_nothing() {
         tree.drain();
         later(Duration::from_secs(1)).await;
         // In hand when the drain began, ends after it.
-        old.settle(reservation.unwrap(), 60).await.unwrap();
+        old.settle(reservation.unwrap(), 60);
         later(Duration::from_secs(1)).await;
         power.cut();
         let disk: Arc<dyn Store> = disk;

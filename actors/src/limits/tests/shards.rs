@@ -49,7 +49,7 @@ fn tells_what_is_left_and_when_it_comes_back() {
             assert_eq!(view.tokens().unwrap().remaining, 1_000 - 100 * n);
             assert_eq!(view.rules[1].remaining, 5 - n);
             assert_eq!(view.rules[1].more_in, 3_600 - (n - 1) * 10, "more comes when the oldest leaves");
-            limiter.settle(reservation.unwrap(), 100).await.unwrap();
+            limiter.settle(reservation.unwrap(), 100);
             clock.advance(Duration::from_secs(10));
         }
         clock.advance(Duration::from_millis(500));

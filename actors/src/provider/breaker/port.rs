@@ -105,6 +105,12 @@ impl BreakerPort {
         Self { core, handle }
     }
 
+    /// Who holds the breaker: as many as at its start, and one for each permit that is out.
+    #[cfg(test)]
+    pub(in crate::provider) fn holders(&self) -> usize {
+        Arc::strong_count(&self.core)
+    }
+
     /// Asks for leave to call the provider.
     pub(in crate::provider) async fn admit(&self, patience: Duration) -> Result<Entry, CallError> {
         self.handle.ask_within(patience.min(PATIENCE), Admit).await

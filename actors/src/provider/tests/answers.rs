@@ -1,7 +1,5 @@
 //! What an answer carries: the call as it goes out, usage, cost.
 
-use muster_providers::Usage;
-
 use super::*;
 
 #[test]

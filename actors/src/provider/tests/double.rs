@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
-use muster_providers::{Adapter, Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Fault, FinishReason, Usage};
+use muster_providers::{
+    Adapter, Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Delta, EmbedCall, EmbedReply, Fault, FinishReason,
+    Phase, Usage, Verbatim,
+};
 use tokio::sync::Semaphore;
 
 use crate::provider::TokenCounter;
@@ -26,6 +29,10 @@ pub(super) enum Act {
     Gate(Arc<Semaphore>),
     /// Streams so many words, and then does not end well.
     Break(usize, Ending),
+    /// The same after so long.
+    Late(Duration, Box<Act>),
+    /// Streams these texts, escaped as in JSON, as their provider sent them, with its figures or without.
+    Verbatim(&'static [&'static str], Option<Usage>),
     /// A word each time this long has passed, without end.
     Drip(Duration),
 }
@@ -38,12 +45,29 @@ pub(super) enum Ending {
     Hang,
 }
 
+/// The calls of several doubles that are under way, and the most there ever were.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Air(Arc<(AtomicUsize, AtomicUsize)>);
+
+impl Air {
+    fn enter(&self) {
+        let now = self.0.0.fetch_add(1, Ordering::SeqCst) + 1;
+        self.0.1.fetch_max(now, Ordering::SeqCst);
+    }
+
+    pub(super) fn peak(&self) -> usize {
+        self.0.1.load(Ordering::SeqCst)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Facts {
     script: Mutex<VecDeque<Act>>,
     always: Mutex<Option<Act>>,
     calls: Mutex<Vec<Call>>,
+    embeds: Mutex<Vec<EmbedCall>>,
     open: AtomicUsize,
+    air: Mutex<Air>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -55,6 +79,7 @@ struct Open(Arc<Facts>);
 impl Drop for Open {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::SeqCst);
+        self.0.air.lock().unwrap().0.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -71,12 +96,21 @@ impl Double {
         self
     }
 
+    pub(super) fn in_air(self, air: &Air) -> Self {
+        *self.0.air.lock().unwrap() = air.clone();
+        self
+    }
+
     pub(super) fn now_always(&self, act: Act) {
         *self.0.always.lock().unwrap() = Some(act);
     }
 
     pub(super) fn calls(&self) -> usize {
-        self.0.calls.lock().unwrap().len()
+        self.0.calls.lock().unwrap().len() + self.0.embeds.lock().unwrap().len()
+    }
+
+    pub(super) fn last_embed(&self) -> EmbedCall {
+        self.0.embeds.lock().unwrap().last().unwrap().clone()
     }
 
     pub(super) fn last_call(&self) -> Call {
@@ -88,8 +122,8 @@ impl Double {
         self.0.open.load(Ordering::SeqCst)
     }
 
-    fn begin(&self, call: Call) -> (Open, Act) {
-        self.0.calls.lock().unwrap().push(call);
+    fn begin(&self) -> (Open, Act) {
+        self.0.air.lock().unwrap().enter();
         self.0.open.fetch_add(1, Ordering::SeqCst);
         let next = self.0.script.lock().unwrap().pop_front();
         let act = next.unwrap_or_else(|| self.0.always.lock().unwrap().clone().unwrap());
@@ -121,8 +155,23 @@ fn drip(every: Duration) -> ChatStream {
     .boxed()
 }
 
-async fn stream_of(act: Act) -> Result<ChatStream, Fault> {
+fn verbatim(texts: &'static [&'static str], usage: Option<Usage>) -> ChatStream {
+    let delta = |text: &&'static str| {
+        let (choices, escaped) = (b"[]".as_slice().into(), text.as_bytes().into());
+        Ok(ChatEvent::Delta(Delta::Verbatim(Verbatim { choices, escaped })))
+    };
+    let end = Ok(ChatEvent::Done { finish: FinishReason::Stop, usage });
+    futures::stream::iter(texts.iter().map(delta).chain([end])).boxed()
+}
+
+async fn stream_of(mut act: Act) -> Result<ChatStream, Fault> {
+    while let Act::Late(wait, then) = act {
+        crate::world::after(wait).await;
+        act = *then;
+    }
     match act {
+        Act::Late(..) => unreachable!("it has come"),
+        Act::Verbatim(texts, usage) => Ok(verbatim(texts, usage)),
         Act::Answer(count) => Ok(words(count, Ok(None))),
         Act::Figures(count, usage) => Ok(words(count, Ok(Some(usage)))),
         Act::Fail(fault) => Err(fault),
@@ -139,7 +188,8 @@ async fn stream_of(act: Act) -> Result<ChatStream, Fault> {
 impl Adapter for Double {
     fn complete(&self, call: Call) -> BoxFuture<'static, Result<ChatReply, Fault>> {
         let model = call.upstream_model.clone();
-        let (open, act) = self.begin(call);
+        self.0.calls.lock().unwrap().push(call);
+        let (open, act) = self.begin();
         async move {
             let _open = open;
             let mut stream = stream_of(act).await?;
@@ -150,13 +200,33 @@ impl Adapter for Double {
                     ChatEvent::Done { finish, usage } => return Ok(ChatReply::text(content, finish, usage, model)),
                 }
             }
-            panic!("no double is asked for a whole answer that is cut")
+            Err(Fault::transient(Phase::Body, "the answer was cut short"))
+        }
+        .boxed()
+    }
+
+    /// A vector of one dimension for each input, its place among them.
+    fn embed(&self, call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
+        let (model, inputs) = (call.upstream_model.clone(), call.request.inputs.len());
+        self.0.embeds.lock().unwrap().push(call);
+        let (open, act) = self.begin();
+        async move {
+            let _open = open;
+            let mut stream = stream_of(act).await?;
+            let vectors = (0..inputs).map(|place| vec![place as f32]).collect();
+            while let Some(event) = stream.next().await {
+                if let ChatEvent::Done { usage, .. } = event? {
+                    return Ok(EmbedReply { vectors, usage, model });
+                }
+            }
+            Err(Fault::transient(Phase::Body, "the answer was cut short"))
         }
         .boxed()
     }
 
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>> {
-        let (open, act) = self.begin(call);
+        self.0.calls.lock().unwrap().push(call);
+        let (open, act) = self.begin();
         async move {
             let stream = stream_of(act).await?;
             let guarded = futures::stream::unfold((stream, open), |(mut stream, open)| async move {

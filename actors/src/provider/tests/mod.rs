@@ -2,16 +2,25 @@
 
 mod answers;
 mod breakers;
+mod counting;
 mod double;
+mod embeds;
 mod failover;
+mod faults;
+mod hedging;
+mod hedging_at_random;
+mod lists;
 mod streams;
+mod unsupported;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use futures::StreamExt;
 use muster_providers::{
-    Catalogue, ChatRequest, Fault, FaultClass, Message, Phase, ProviderKind, ProviderSettings, Registry, Role,
+    Catalogue, ChatEvent, ChatRequest, Fault, FaultClass, Message, Phase, ProviderKind, ProviderSettings, Registry,
+    Role, Usage,
 };
 
 use self::double::{Act, Double, Ending, Words};
@@ -47,6 +56,16 @@ fn settings(id: &str, models: &[&str]) -> ProviderSettings {
 
 /// A chain of these providers in their order.
 async fn chain_of(tree: &Tree, settings: &[ProviderSettings], doubles: &[&Double], options: ChainOptions) -> Chain {
+    chain_counting(tree, settings, doubles, options, Arc::new(Words)).await
+}
+
+async fn chain_counting(
+    tree: &Tree,
+    settings: &[ProviderSettings],
+    doubles: &[&Double],
+    options: ChainOptions,
+    counter: Arc<dyn TokenCounter>,
+) -> Chain {
     let catalogue = Arc::new(Catalogue::embedded().unwrap());
     let order = settings.iter().map(|provider| provider.id.clone()).collect();
     let registry = Arc::new(Registry::new(catalogue, settings, Some(order)).unwrap());
@@ -59,7 +78,7 @@ async fn chain_of(tree: &Tree, settings: &[ProviderSettings], doubles: &[&Double
     let providers = settings.iter().zip(doubles).map(provider).collect();
     let (group, arbiters) = (tree.group("chain"), [Arbiter::current()]);
     let clock = Clock::tokio(world::START);
-    let chain = Chain::start(&group, &arbiters, registry, providers, Arc::new(Words), options, &clock);
+    let chain = Chain::start(&group, &arbiters, registry, providers, counter, options, &clock);
     running(tree).await;
     chain
 }
@@ -96,8 +115,36 @@ fn transient() -> Act {
     Act::Fail(fault(FaultClass::Transient))
 }
 
+/// Comes after so long.
+fn late(wait: Duration, act: Act) -> Act {
+    Act::Late(wait, Box::new(act))
+}
+
 fn throttled(seconds: u64) -> Act {
     Act::Fail(fault(FaultClass::Throttled).with_retry_after(secs(seconds)))
+}
+
+fn estimated(completion_tokens: u32) -> Usage {
+    Usage { prompt_tokens: 3, completion_tokens, estimated: true }
+}
+
+/// The words that came, and the error or usage at the end.
+async fn read(streaming: &mut Streaming) -> (usize, Option<Result<Usage, Error>>) {
+    let mut words = 0;
+    while let Some(event) = streaming.next().await {
+        match event {
+            Ok(ChatEvent::Delta(_)) => words += 1,
+            Ok(ChatEvent::Done { usage, .. }) => {
+                assert!(streaming.next().await.is_none(), "nothing comes after the end");
+                return (words, Some(Ok(usage.unwrap())));
+            }
+            Err(error) => {
+                assert!(streaming.next().await.is_none(), "nothing comes after an error");
+                return (words, Some(Err(error)));
+            }
+        }
+    }
+    (words, None)
 }
 
 fn tried(attempts: &[Attempt]) -> Vec<(&str, AttemptOutcome)> {

@@ -1,33 +1,8 @@
 //! Streams: replaced unseen before the first delta, honest after it, settled once.
 
-use futures::StreamExt;
-use muster_providers::{ChatEvent, Usage};
 use tokio::time::Instant;
 
 use super::*;
-
-/// The words that came, and the error or usage at the end.
-async fn read(streaming: &mut Streaming) -> (usize, Option<Result<Usage, Error>>) {
-    let mut words = 0;
-    while let Some(event) = streaming.next().await {
-        match event {
-            Ok(ChatEvent::Delta(_)) => words += 1,
-            Ok(ChatEvent::Done { usage, .. }) => {
-                assert!(streaming.next().await.is_none(), "nothing comes after the end");
-                return (words, Some(Ok(usage.unwrap())));
-            }
-            Err(error) => {
-                assert!(streaming.next().await.is_none(), "nothing comes after an error");
-                return (words, Some(Err(error)));
-            }
-        }
-    }
-    (words, None)
-}
-
-fn estimated(completion_tokens: u32) -> Usage {
-    Usage { prompt_tokens: 3, completion_tokens, estimated: true }
-}
 
 #[test]
 fn a_failure_before_the_first_delta_is_never_seen() {

@@ -1,0 +1,122 @@
+//! The chain's three ways to be asked: for a whole answer, a stream, vectors.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use muster_providers::{Call, EmbedCall};
+use tokio::time::Instant;
+
+use super::chain::{Chain, Route};
+use super::messages::{Answer, ChainError, ChatAsk, EmbedAsk, Embedded, Settlement};
+use super::meter::{self, Meter};
+use super::open::{Opened, open};
+use super::settle::Account;
+use super::stream::Streaming;
+use super::walk::{Terms, Walk, Won};
+
+impl Chain {
+    /// A whole answer. Dropping the future cancels the provider's work at once.
+    pub async fn complete(&self, ask: ChatAsk) -> Result<Answer, ChainError> {
+        let started = Instant::now();
+        let won = self
+            .walk(&ask, started)?
+            .run(|route| route.member.provider.adapter.complete(self.call(&ask, route)))
+            .await?;
+        won.permit.done(won.latency);
+        let reply = won.value;
+        let meter = Meter::new(self.counter(), &won.route, self.call(&ask, &won.route));
+        let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
+        Ok(Answer {
+            cost_nanos: meter.cost_nanos(usage),
+            usage,
+            reply,
+            model_id: won.route.candidate.model_id,
+            provider_id: won.route.candidate.provider_id,
+            attempts: won.attempts,
+            latency: started.elapsed(),
+        })
+    }
+
+    /// A streamed answer, there once its first delta is. `settle` is told exactly once, in every case, dropped futures
+    /// included; it is called where the stream is polled or dropped, and must not block.
+    pub async fn stream(
+        &self,
+        ask: ChatAsk,
+        settle: impl FnOnce(Settlement) + Send + 'static,
+    ) -> Result<Streaming, ChainError> {
+        let started = Instant::now();
+        let mut account = Account::open(started, Box::new(settle));
+        match self.open_stream(&ask, started).await {
+            Ok(won) => {
+                let meter = Meter::new(self.counter(), &won.route, self.call(&ask, &won.route));
+                Ok(Streaming::new(won, account.with_meter(meter), self.options(), started))
+            }
+            Err(refused) => {
+                account.fail();
+                Err(refused)
+            }
+        }
+    }
+
+    /// Vectors, in the order of the texts. Dropping the future cancels the provider's work at once.
+    pub async fn embed(&self, ask: EmbedAsk) -> Result<Embedded, ChainError> {
+        let started = Instant::now();
+        let asked = ask.model.as_deref();
+        let routes = self.routes(self.registry().resolve_embedding(asked), asked)?;
+        let terms = Terms { asked, request_id: &ask.request_id, ..Terms::default() };
+        let call = |route: &Route| EmbedCall {
+            upstream_model: route.candidate.upstream_model.clone(),
+            request: Arc::clone(&ask.request),
+            timeouts: self.options().timeouts,
+            request_id: ask.request_id.clone(),
+            traceparent: ask.traceparent.clone(),
+        };
+        let won = Walk::new(self.options(), terms, routes, started)
+            .run(|route| route.member.provider.adapter.embed(call(route)))
+            .await?;
+        won.permit.done(won.latency);
+        let reply = won.value;
+        let candidate = won.route.candidate;
+        let counted = || meter::inputs(&**self.counter(), &candidate.model_id, &ask.request);
+        let usage = reply.usage.unwrap_or_else(counted);
+        Ok(Embedded {
+            cost_nanos: candidate.price.map(|price| price.nanos(usage)),
+            usage,
+            reply,
+            model_id: candidate.model_id,
+            provider_id: candidate.provider_id,
+            attempts: won.attempts,
+            latency: started.elapsed(),
+        })
+    }
+
+    async fn open_stream(&self, ask: &ChatAsk, started: Instant) -> Result<Won<Opened>, ChainError> {
+        let hold_back = self.options().hold_back;
+        let adapter = |route: &Route| Arc::clone(&route.member.provider.adapter);
+        self.walk(ask, started)?.run(|route| open(adapter(route), self.call(ask, route), hold_back).boxed()).await
+    }
+
+    fn walk<'a>(&'a self, ask: &'a ChatAsk, started: Instant) -> Result<Walk<'a>, ChainError> {
+        let asked = ask.models.first().map(String::as_str);
+        let routes = self.routes(self.registry().resolve_list(&ask.models), asked)?;
+        let terms = Terms {
+            asked,
+            request_id: &ask.request_id,
+            deadline: ask.deadline,
+            retries: ask.retries,
+            hedge_after: ask.hedge_after,
+        };
+        Ok(Walk::new(self.options(), terms, routes, started))
+    }
+
+    fn call(&self, ask: &ChatAsk, route: &Route) -> Call {
+        Call {
+            upstream_model: route.candidate.upstream_model.clone(),
+            takes_sampling: route.candidate.takes_sampling,
+            request: Arc::clone(&ask.request),
+            timeouts: self.options().timeouts,
+            request_id: ask.request_id.clone(),
+            traceparent: ask.traceparent.clone(),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What the events of one streamed answer add up to. Pure: no socket, no clock.
+
+use std::collections::VecDeque;
+
+use super::wire::{self, Candidate, Said, Spoken, ending};
+use crate::http::{Broken, Events, Flow, MAX_TEXT_BYTES};
+use crate::sse::SseEvent;
+use crate::{ChatEvent, Delta, FinishReason, ToolDelta, Usage};
+
+/// Adds up a stream. There is no end marker: a reason to finish makes an answer whole, the end of the body ends it.
+#[derive(Debug)]
+pub(super) struct Assembler {
+    answers: Vec<Answer>,
+    /// Text and arguments of all answers.
+    bytes: usize,
+    usage: Option<Usage>,
+    /// A delta was handed out.
+    delivered: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Answer {
+    spoken: Spoken,
+    calls: u32,
+    finish: Option<FinishReason>,
+}
+
+impl Assembler {
+    /// `choices`: the answers that were asked for, at least one.
+    pub(super) fn new(choices: u32) -> Self {
+        let answers = (0..choices.max(1)).map(|_| Answer::default()).collect();
+        Self { answers, bytes: 0, usage: None, delivered: false }
+    }
+
+    /// All that one event brings, or nothing of it: what stands beside an error is not handed out.
+    fn chunk(&mut self, json: &str) -> Result<Vec<Delta>, Broken> {
+        let generated = wire::read(json.as_bytes())?;
+        // The figures run with the answer: the last ones count.
+        self.usage = generated.usage().or(self.usage);
+        let blocked = generated.is_blocked();
+        let candidates = generated.candidates.unwrap_or_default();
+        let mut fresh = Vec::new();
+        if candidates.is_empty() && blocked {
+            self.block(&mut fresh);
+        }
+        for candidate in candidates {
+            self.candidate(candidate, &mut fresh)?;
+        }
+        Ok(fresh)
+    }
+
+    fn candidate(&mut self, mut candidate: Candidate, fresh: &mut Vec<Delta>) -> Result<(), Broken> {
+        let choice = candidate.index();
+        let Some(answer) = usize::try_from(choice).ok().and_then(|at| self.answers.get_mut(at)) else {
+            return Ok(());
+        };
+        // The end of a further answer was told already. The first one's is told last, and some models have sent a
+        // reason with every event.
+        if choice > 0 && answer.finish.is_some() {
+            return Ok(());
+        }
+        for said in candidate.take_said() {
+            answer.spoken = answer.spoken.and(&said);
+            let delta = answer.delta(choice, said);
+            self.bytes = self.bytes.saturating_add(weight(&delta));
+            fresh.push(delta);
+        }
+        if self.bytes > MAX_TEXT_BYTES {
+            return Err(Broken::Malformed(format!("more than {MAX_TEXT_BYTES} bytes of text")));
+        }
+        if let Some(reason) = candidate.finish_reason() {
+            let finish = ending(reason, answer.spoken)?;
+            answer.finish(choice, finish, fresh);
+        }
+        Ok(())
+    }
+
+    /// A refused prompt is a proper answer: empty, and filtered.
+    fn block(&mut self, fresh: &mut Vec<Delta>) {
+        for (choice, answer) in (0..).zip(&mut self.answers) {
+            if answer.finish.is_none() {
+                answer.finish(choice, FinishReason::ContentFilter, fresh);
+            }
+        }
+    }
+}
+
+impl Answer {
+    fn delta(&mut self, choice: u32, said: Said) -> Delta {
+        match said {
+            Said::Text(text) => Delta::Text { choice, text },
+            Said::Call(call) => {
+                let index = self.calls;
+                self.calls += 1;
+                let (id, name) = (Some(call.id), Some(call.name));
+                Delta::Tool { choice, call: ToolDelta { index, id, name, arguments: call.arguments } }
+            }
+        }
+    }
+
+    fn finish(&mut self, choice: u32, finish: FinishReason, fresh: &mut Vec<Delta>) {
+        self.finish = Some(finish);
+        if choice > 0 {
+            fresh.push(Delta::Finish { choice, finish });
+        }
+    }
+}
+
+fn weight(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text { text, .. } => text.len(),
+        Delta::Tool { call, .. } => call.arguments.len(),
+        Delta::Finish { .. } | Delta::Verbatim(_) => 0,
+    }
+}
+
+impl Events for Assembler {
+    fn accept(&mut self, event: &SseEvent, out: &mut VecDeque<Delta>) -> Result<Flow, Broken> {
+        if event.data.trim().is_empty() {
+            return Ok(Flow::GoOn);
+        }
+        let finished = self.is_finished();
+        match self.chunk(&event.data) {
+            Ok(fresh) => {
+                self.delivered |= !fresh.is_empty();
+                out.extend(fresh);
+                Ok(Flow::GoOn)
+            }
+            Err(_) if finished => Ok(Flow::End),
+            Err(broken) => Err(broken),
+        }
+    }
+
+    fn has_content(&self) -> bool {
+        self.delivered
+    }
+
+    fn is_finished(&self) -> bool {
+        self.answers.iter().all(|answer| answer.finish.is_some())
+    }
+
+    /// A further answer that never said a word was not given, as some models give only one.
+    fn end(&mut self) -> Result<ChatEvent, Broken> {
+        let cut = |answer: &Answer| answer.finish.is_none() && answer.spoken != Spoken::Nothing;
+        match self.answers.first().and_then(|first| first.finish) {
+            Some(finish) if !self.answers.iter().any(cut) => Ok(ChatEvent::Done { finish, usage: self.usage }),
+            _ => Err(Broken::Cut),
+        }
+    }
+}

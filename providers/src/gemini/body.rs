@@ -1,0 +1,182 @@
+//! The request body: the internal form in Google's words. What is not set is not sent.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::turns::{Turn, turns};
+use crate::{Call, ChatRequest, ClientFault, Fault, FaultClass, Phase, ResponseFormat, Tool, ToolChoice};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    contents: Vec<Turn<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Turn<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig<'a>>,
+    #[serde(skip_serializing_if = "is_default")]
+    generation_config: GenerationConfig<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    /// JSON Schema; the older `parameters` takes only a part of OpenAPI's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters_json_schema: Option<&'a Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig<'a> {
+    function_calling_config: FunctionCalling<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FunctionCalling<'a> {
+    mode: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed_function_names: Option<[&'a str; 1]>,
+}
+
+#[derive(Serialize, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+struct GenerationConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate_count: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<&'a Value>,
+}
+
+fn is_default(config: &GenerationConfig<'_>) -> bool {
+    *config == GenerationConfig::default()
+}
+
+/// The body of one call; `files` is the address under which the provider keeps uploaded files. A fault tells what this
+/// provider cannot do.
+pub(super) fn encode(call: &Call, files: &str) -> Result<Vec<u8>, Fault> {
+    let request = &call.request;
+    refuse_unsupported(request)?;
+    let turns = turns(request, &call.upstream_model, files)?;
+    let body = Body {
+        contents: turns.contents,
+        system_instruction: turns.system,
+        tools: tools(&request.tools),
+        tool_config: tool_config(request),
+        generation_config: generation_config(call),
+    };
+    serde_json::to_vec(&body).map_err(|error| invalid(error.to_string()))
+}
+
+/// The request itself cannot be said in this API's words.
+pub(super) fn invalid(why: impl Into<String>) -> Fault {
+    Fault { client: Some(ClientFault::InvalidRequest), ..Fault::new(FaultClass::Client, Phase::Connect, why) }
+}
+
+fn refuse_unsupported(request: &ChatRequest) -> Result<(), Fault> {
+    let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
+    if may_call && request.parallel_tool_calls == Some(false) {
+        return Err(Fault::unsupported(
+            "parallel_tool_calls",
+            "this provider cannot be kept from asking for several tools at once; leave parallel_tool_calls out",
+        ));
+    }
+    Ok(())
+}
+
+fn tools(tools: &[Tool]) -> Option<[Tools<'_>; 1]> {
+    (!tools.is_empty()).then(|| [Tools { function_declarations: tools.iter().map(declaration).collect() }])
+}
+
+fn declaration(tool: &Tool) -> Declaration<'_> {
+    Declaration {
+        name: &tool.name,
+        description: tool.description.as_deref(),
+        parameters_json_schema: Some(&tool.parameters).filter(|schema| !takes_nothing(schema)),
+    }
+}
+
+/// An object without properties is left out: the API wants an object to have some.
+fn takes_nothing(schema: &Value) -> bool {
+    let Value::Object(schema) = schema else {
+        return schema.is_null();
+    };
+    schema.iter().all(|(key, value)| match key.as_str() {
+        "type" | "title" | "description" | "$schema" => true,
+        "properties" => value.as_object().is_some_and(|object| object.is_empty()),
+        "required" => value.as_array().is_some_and(Vec::is_empty),
+        "additionalProperties" => *value == Value::Bool(false),
+        _ => false,
+    })
+}
+
+/// `AUTO` is the API's own default and is not sent.
+fn tool_config(request: &ChatRequest) -> Option<ToolConfig<'_>> {
+    if request.tools.is_empty() {
+        return None;
+    }
+    let (mode, allowed_function_names) = match &request.tool_choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => ("NONE", None),
+        ToolChoice::Required => ("ANY", None),
+        ToolChoice::Named(name) => ("ANY", Some([name.as_str()])),
+    };
+    Some(ToolConfig { function_calling_config: FunctionCalling { mode, allowed_function_names } })
+}
+
+/// Temperature, top_p, penalties and seed go only to models that take them; `stop` and the length always do.
+fn generation_config(call: &Call) -> GenerationConfig<'_> {
+    let request = &call.request;
+    let sampling = call.takes_sampling.then_some(&request.sampling);
+    let (response_mime_type, response_json_schema) = match &request.format {
+        ResponseFormat::Text => (None, None),
+        ResponseFormat::JsonObject => (Some("application/json"), None),
+        ResponseFormat::JsonSchema { schema, .. } => (Some("application/json"), Some(schema)),
+    };
+    GenerationConfig {
+        temperature: sampling.and_then(|s| s.temperature),
+        top_p: sampling.and_then(|s| s.top_p),
+        presence_penalty: sampling.and_then(|s| s.presence_penalty),
+        frequency_penalty: sampling.and_then(|s| s.frequency_penalty),
+        seed: sampling.and_then(|s| s.seed).map(seed),
+        max_output_tokens: request.max_tokens,
+        stop_sequences: &request.sampling.stop,
+        candidate_count: Some(request.choices()).filter(|n| *n > 1),
+        response_mime_type,
+        response_json_schema,
+    }
+}
+
+/// The API's seed has 32 bits: of a longer one the lower ones count, so that the same seed stays the same.
+fn seed(seed: i64) -> i32 {
+    let [a, b, c, d, ..] = seed.to_le_bytes();
+    i32::from_le_bytes([a, b, c, d])
+}

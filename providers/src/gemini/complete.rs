@@ -1,0 +1,76 @@
+//! The whole answer at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Response;
+
+use super::send::{Method, reporter, send};
+use super::wire::{self, Candidate, Said, Spoken, ending};
+use crate::http::{Broken, Origin, Reporter, read_body};
+use crate::{Call, ChatReply, Choice, Fault, FinishReason, Phase};
+
+pub(super) async fn complete(origin: Arc<Origin>, call: Call) -> Result<ChatReply, Fault> {
+    let reporter = reporter(&origin, &call);
+    let response = send(&origin, &reporter, &call, Method::Generate).await?;
+    let mut reply = read_reply(&reporter, response, call.timeouts.first_delta, Phase::Body).await?;
+    if reply.model.is_empty() {
+        reply.model = call.upstream_model;
+    }
+    Ok(reply)
+}
+
+/// Reads the body within `limit` and parses it; faults carry `phase`. `model` is empty where the provider names none.
+pub(super) async fn read_reply(
+    reporter: &Reporter,
+    response: Response,
+    limit: Duration,
+    phase: Phase,
+) -> Result<ChatReply, Fault> {
+    let body = read_body(reporter, response, limit, phase).await?;
+    parse(&body).map_err(|broken| fault(reporter, phase, broken))
+}
+
+/// What broke an answer that came in one piece.
+pub(super) fn fault(reporter: &Reporter, phase: Phase, broken: Broken) -> Fault {
+    let malformed = |why: &str| reporter.transient(phase, format_args!("sent a malformed answer: {why}"));
+    match broken {
+        Broken::Reported(body) => reporter.reported(phase, &body),
+        Broken::Malformed(why) => malformed(&why),
+        Broken::Cut => malformed("an unfinished answer"),
+    }
+}
+
+fn parse(body: &[u8]) -> Result<ChatReply, Broken> {
+    let generated = wire::read(body)?;
+    let usage = generated.usage();
+    let blocked = generated.is_blocked();
+    let model = generated.model_version.unwrap_or_default();
+    let mut candidates = generated.candidates.unwrap_or_default();
+    candidates.sort_by_key(Candidate::index);
+    let mut choices = candidates.into_iter().map(choice).collect::<Result<Vec<_>, _>>()?.into_iter();
+    match choices.next() {
+        Some(first) => Ok(ChatReply { first, more: choices.collect(), usage, model, verbatim: None }),
+        // A refused prompt is a proper answer: empty, and filtered.
+        None if blocked => Ok(ChatReply::text("", FinishReason::ContentFilter, usage, model)),
+        None => Err(Broken::Malformed("no candidates".to_owned())),
+    }
+}
+
+fn choice(mut candidate: Candidate) -> Result<Choice, Broken> {
+    let mut spoken = Spoken::default();
+    let mut choice = Choice::text("", FinishReason::Stop);
+    for said in candidate.take_said() {
+        spoken = spoken.and(&said);
+        match said {
+            Said::Text(text) => choice.content.push_str(&text),
+            Said::Call(call) => choice.tool_calls.push(call),
+        }
+    }
+    choice.finish = match candidate.finish_reason() {
+        Some(reason) => ending(reason, spoken)?,
+        None if spoken == Spoken::Nothing => return Err(Broken::Cut),
+        None => spoken.plain_end(),
+    };
+    Ok(choice)
+}

@@ -1,0 +1,195 @@
+//! The tool calls of one answer, put together from the pieces that servers send.
+//!
+//! By the book each piece names its call by `index`, and the first one brings `id` and the name. Servers leave out the
+//! index or the identifier, number all calls 0, repeat identifier and name in each piece, or send a call as a whole.
+
+use super::wire::WireCall;
+use crate::ToolDelta;
+
+/// The most calls of one answer; as many as OpenAI takes tools.
+const MAX_CALLS: usize = 128;
+
+/// An answer asks for more tools than anyone can mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooManyCalls;
+
+/// The calls so far, in the order of their beginning.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    known: Vec<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// As the server numbered it.
+    index: Option<u32>,
+    /// As the server named it.
+    id: Option<String>,
+    has_name: bool,
+}
+
+impl Calls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// What the piece adds; `None` where that is nothing. `make_id` names a call that the server leaves without, by its
+    /// place.
+    pub(super) fn accept(
+        &mut self,
+        piece: WireCall,
+        make_id: impl FnOnce(u32) -> String,
+    ) -> Result<Option<ToolDelta>, TooManyCalls> {
+        let WireCall { index, id, function } = piece;
+        let id = id.filter(|id| !id.is_empty());
+        let mut function = function.unwrap_or_default();
+        let name = function.name.take().filter(|name| !name.is_empty());
+        let arguments = function.take_arguments();
+        if id.is_none() && name.is_none() && arguments.is_empty() {
+            return Ok(None);
+        }
+        if let Some(place) = self.find(index, id.as_deref(), name.is_some()) {
+            return Ok(self.more(place, name, arguments));
+        }
+        let place = self.known.len();
+        if place >= MAX_CALLS {
+            return Err(TooManyCalls);
+        }
+        self.known.push(Known { index, id: id.clone(), has_name: name.is_some() });
+        let index = number(place);
+        Ok(Some(ToolDelta { index, id: Some(id.unwrap_or_else(|| make_id(index))), name, arguments }))
+    }
+
+    /// The call that a piece belongs to; `None` where it begins a new one.
+    fn find(&self, index: Option<u32>, id: Option<&str>, named: bool) -> Option<usize> {
+        match (index, id) {
+            (Some(_), id) => {
+                let place = self.known.iter().rposition(|call| call.index == index)?;
+                let other = id.is_some() && self.known.get(place).is_some_and(|call| call.id.as_deref() != id);
+                // The number of another call with a name of its own: the server numbers all calls alike.
+                (!(other && named)).then_some(place)
+            }
+            (None, Some(_)) => self.known.iter().rposition(|call| call.id.as_deref() == id),
+            (None, None) if named => None,
+            (None, None) => self.known.len().checked_sub(1),
+        }
+    }
+
+    fn more(&mut self, place: usize, name: Option<String>, arguments: String) -> Option<ToolDelta> {
+        let call = self.known.get_mut(place)?;
+        let name = name.filter(|_| !call.has_name);
+        call.has_name |= name.is_some();
+        let says = name.is_some() || !arguments.is_empty();
+        says.then(|| ToolDelta { index: number(place), id: None, name, arguments })
+    }
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The calls as `(id, name, arguments)`, put together from the deltas as their reader does it.
+    fn added_up(pieces: Value) -> Vec<(String, String, String)> {
+        let (mut calls, mut sum) = (Calls::default(), Vec::new());
+        for piece in serde_json::from_value::<Vec<WireCall>>(pieces).unwrap() {
+            let Some(delta) = calls.accept(piece, |n| format!("made-{n}")).unwrap() else { continue };
+            let place = delta.index as usize;
+            if place == sum.len() {
+                sum.push((delta.id.clone().unwrap(), String::new(), String::new()));
+            } else {
+                assert_eq!(delta.id, None, "only the first piece brings the identifier");
+            }
+            sum[place].1.push_str(delta.name.as_deref().unwrap_or_default());
+            sum[place].2.push_str(&delta.arguments);
+        }
+        sum
+    }
+
+    #[test]
+    fn however_the_pieces_come_the_calls_are_the_same() {
+        let piece = |index: Option<u32>, id: Option<&str>, name: Option<&str>, arguments: &str| {
+            let mut call = json!({"function": {"arguments": arguments}});
+            let mut set = |key: &str, value: Value| call[key] = value;
+            index.into_iter().for_each(|n| set("index", n.into()));
+            id.into_iter().for_each(|id| set("id", id.into()));
+            name.into_iter().for_each(|name| call["function"]["name"] = name.into());
+            call
+        };
+        let (a, b) = (Some("a"), Some("b"));
+        let (f, g) = (Some("f"), Some("g"));
+        let rows = [
+            (
+                "by the book, interleaved",
+                json!([
+                    piece(Some(0), a, f, ""),
+                    piece(Some(1), b, g, ""),
+                    piece(Some(0), None, None, "{\"x\""),
+                    piece(Some(1), None, None, "{}"),
+                    piece(Some(0), None, None, ":1}"),
+                ]),
+            ),
+            ("whole", json!([piece(Some(0), a, f, "{\"x\":1}"), piece(Some(1), b, g, "{}")])),
+            ("whole, without numbers", json!([piece(None, a, f, "{\"x\":1}"), piece(None, b, g, "{}")])),
+            (
+                "pieces without numbers",
+                json!([
+                    piece(None, a, f, "{\"x\""),
+                    piece(None, None, None, ":1}"),
+                    piece(None, b, g, ""),
+                    piece(None, None, None, "{}"),
+                ]),
+            ),
+            ("all numbered 0", json!([piece(Some(0), a, f, "{\"x\":1}"), piece(Some(0), b, g, "{}")])),
+            ("numbered from 1", json!([piece(Some(1), a, f, "{\"x\":1}"), piece(Some(2), b, g, "{}")])),
+            (
+                "repeating identifier and name",
+                json!([
+                    piece(Some(0), a, f, "{\"x\""),
+                    piece(Some(0), a, f, ":1}"),
+                    piece(Some(1), b, g, "{}"),
+                    piece(Some(1), b, g, ""),
+                ]),
+            ),
+            (
+                "an empty identifier later",
+                json!([
+                    piece(Some(0), a, f, "{\"x\""),
+                    piece(Some(0), Some(""), Some(""), ":1}"),
+                    piece(Some(1), b, g, "{}"),
+                ]),
+            ),
+        ];
+        let text = |t: &str| t.to_owned();
+        let expected = [(text("a"), text("f"), text("{\"x\":1}")), (text("b"), text("g"), text("{}"))];
+        for (name, pieces) in rows {
+            assert_eq!(added_up(pieces), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_call_without_an_identifier_gets_one() {
+        let pieces = json!([
+            {"function": {"name": "f", "arguments": {"x": 1}}},
+            {"function": {"name": "g", "arguments": "{}"}},
+        ]);
+        let [first, second] = added_up(pieces).try_into().unwrap();
+        assert_eq!((first.0.as_str(), first.2.as_str()), ("made-0", "{\"x\":1}"));
+        assert_eq!((second.0.as_str(), second.1.as_str()), ("made-1", "g"));
+    }
+
+    #[test]
+    fn calls_are_bounded() {
+        let mut calls = Calls::default();
+        let whole = |n: u32| WireCall { index: Some(n), id: Some(format!("c{n}")), function: None };
+        for n in 0..128 {
+            assert!(calls.accept(whole(n), |_| String::new()).is_ok());
+        }
+        assert_eq!(calls.accept(whole(128), |_| String::new()), Err(TooManyCalls));
+    }
+}

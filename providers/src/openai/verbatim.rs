@@ -1,0 +1,321 @@
+//! A request of OpenAI's form, forwarded as it came with only what must change.
+//!
+//! The object is taken apart by the JSON parser, not by searching the text: a member is known by its name as any
+//! escapes spell it, and what is ours stands in the result exactly once, so that no second `model` gets through.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::dialect::{Dialect, LimitField};
+use crate::Call;
+use crate::http::Mode;
+
+/// The members that are ours, whatever the client sent.
+const OURS: [&str; 5] = ["model", "stream", "stream_options", "max_tokens", "max_completion_tokens"];
+/// What a model without sampling parameters refuses.
+const SAMPLING: [&str; 5] = ["temperature", "top_p", "presence_penalty", "frequency_penalty", "seed"];
+
+/// The client's body with the model, the stream, the length and, where it gave none, the temperature of this call.
+/// `None` where the request did not come in this form or the dialect does not take it: then it is written anew.
+pub(super) fn forward(call: &Call, dialect: Dialect, mode: Mode) -> Option<Vec<u8>> {
+    let verbatim = call.request.verbatim.as_ref()?;
+    if !dialect.takes_verbatim(&call.request) {
+        return None;
+    }
+    let members: Members<'_> = serde_json::from_slice(verbatim).ok()?;
+    let mut out = Object::with_capacity(verbatim.len() + call.upstream_model.len() + 96);
+    out.put("model", &call.upstream_model)?;
+    out.put("stream", &(mode == Mode::Streamed))?;
+    if mode == Mode::Streamed && dialect.asks_usage() {
+        out.put_raw("\"stream_options\"", &stream_options(&members)?);
+    }
+    if let Some(limit) = call.request.max_tokens {
+        let field = match dialect.limit_field(&call.upstream_model) {
+            LimitField::MaxTokens => "max_tokens",
+            LimitField::MaxCompletionTokens => "max_completion_tokens",
+        };
+        out.put(field, &limit)?;
+    }
+    let client_heats = members.last("temperature").is_some_and(|value| value != "null");
+    if let Some(temperature) = call.request.sampling.temperature.filter(|_| call.takes_sampling && !client_heats) {
+        out.put("temperature", &temperature)?;
+    }
+    for Member { name, key, value } in &members.0 {
+        let sampling = SAMPLING.contains(&&**name);
+        let unheated = name == "temperature" && !client_heats;
+        if OURS.contains(&&**name) || (sampling && !call.takes_sampling) || unheated {
+            continue;
+        }
+        out.put_raw(key, value);
+    }
+    Some(out.close())
+}
+
+/// The client's options with usage asked for.
+fn stream_options(members: &Members<'_>) -> Option<String> {
+    let mut out = Object::with_capacity(32);
+    out.put("include_usage", &true)?;
+    let given = members.last("stream_options").unwrap_or("null");
+    let options: Option<Members<'_>> = serde_json::from_str(given).ok()?;
+    for Member { name, key, value } in options.iter().flat_map(|options| &options.0) {
+        if name != "include_usage" {
+            out.put_raw(key, value);
+        }
+    }
+    String::from_utf8(out.close()).ok()
+}
+
+/// A JSON object on its way out.
+struct Object {
+    text: Vec<u8>,
+}
+
+impl Object {
+    fn with_capacity(bytes: usize) -> Self {
+        let mut text = Vec::with_capacity(bytes);
+        text.push(b'{');
+        Self { text }
+    }
+
+    fn put(&mut self, name: &str, value: &impl Serialize) -> Option<()> {
+        self.key(format_args!("\"{name}\""))?;
+        serde_json::to_writer(&mut self.text, value).ok()
+    }
+
+    /// `key` with its quotes.
+    fn put_raw(&mut self, key: &str, value: &str) {
+        self.comma();
+        self.text.extend_from_slice(key.as_bytes());
+        self.text.push(b':');
+        self.text.extend_from_slice(value.as_bytes());
+    }
+
+    fn key(&mut self, key: fmt::Arguments<'_>) -> Option<()> {
+        use std::io::Write;
+        self.comma();
+        write!(self.text, "{key}:").ok()
+    }
+
+    fn comma(&mut self) {
+        if self.text.len() > 1 {
+            self.text.push(b',');
+        }
+    }
+
+    fn close(mut self) -> Vec<u8> {
+        self.text.push(b'}');
+        self.text
+    }
+}
+
+/// The members of an object, in their order, duplicates too.
+struct Members<'a>(Vec<Member<'a>>);
+
+struct Member<'a> {
+    /// As it reads.
+    name: Cow<'a, str>,
+    /// As it was written, with its quotes.
+    key: &'a str,
+    value: &'a str,
+}
+
+impl Members<'_> {
+    /// The value that most parsers take.
+    fn last(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|member| member.name == name).map(|member| member.value)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(16);
+        while let Some((key, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
+            let key = key.get();
+            let name = read(key).map_err(serde::de::Error::custom)?;
+            members.push(Member { name, key, value: value.get() });
+        }
+        Ok(Members(members))
+    }
+}
+
+/// The text of a JSON string.
+fn read(quoted: &str) -> serde_json::Result<Cow<'_, str>> {
+    match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
+        _ => serde_json::from_str(quoted).map(Cow::Owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::{ChatRequest, Message, Role, Sampling, Timeouts};
+
+    fn call(verbatim: String, takes_sampling: bool) -> Call {
+        let second = Duration::from_secs(1);
+        Call {
+            upstream_model: "the \"model\"".to_owned(),
+            takes_sampling,
+            request: Arc::new(ChatRequest {
+                messages: vec![Message::text(Role::User, "hi")],
+                sampling: Sampling { temperature: Some(0.5), ..Sampling::default() },
+                max_tokens: Some(9),
+                verbatim: Some(verbatim.into()),
+                ..ChatRequest::default()
+            }),
+            timeouts: Timeouts { connect: second, headers: second, first_delta: second, between_deltas: second },
+            request_id: "req_1".to_owned(),
+            traceparent: None,
+        }
+    }
+
+    #[test]
+    fn the_length_goes_into_the_field_of_the_model() {
+        let body = |dialect, model: &str| {
+            let mut call = call(r#"{"max_tokens":1,"max_completion_tokens":2}"#.to_owned(), false);
+            call.upstream_model = model.to_owned();
+            String::from_utf8(forward(&call, dialect, Mode::Whole).unwrap()).unwrap()
+        };
+        assert_eq!(body(Dialect::OpenAi, "o3"), r#"{"model":"o3","stream":false,"max_completion_tokens":9}"#);
+        assert_eq!(body(Dialect::OpenAi, "gpt-4o"), r#"{"model":"gpt-4o","stream":false,"max_tokens":9}"#);
+        assert_eq!(body(Dialect::Common, "o3"), r#"{"model":"o3","stream":false,"max_tokens":9}"#);
+    }
+
+    #[test]
+    fn only_a_dialect_that_can_say_it_gets_it() {
+        let mut call = call("{}".to_owned(), true);
+        let forwards = |call: &Call, dialect| forward(call, dialect, Mode::Whole).is_some();
+        assert!(forwards(&call, Dialect::OpenAi) && forwards(&call, Dialect::Common));
+        assert!(!forwards(&call, Dialect::Mistral));
+        Arc::make_mut(&mut call.request).messages.push(Message::text(Role::Developer, "be brief"));
+        assert!(forwards(&call, Dialect::OpenAi) && !forwards(&call, Dialect::Common));
+    }
+
+    /// A member's name, and one way to write it: as it is, or its first letter as an escape.
+    fn key() -> impl Strategy<Value = (String, String)> {
+        let known = prop_oneof![
+            Just("model"),
+            Just("stream"),
+            Just("stream_options"),
+            Just("max_tokens"),
+            Just("max_completion_tokens"),
+            Just("temperature"),
+            Just("top_p"),
+            Just("seed"),
+            Just("messages"),
+            Just("tools"),
+        ];
+        let name = prop_oneof![2 => known.prop_map(str::to_owned), 1 => "[a-zé漢😀 /]{1,6}"];
+        (name, any::<bool>()).prop_map(|(name, escaped)| {
+            let mut letters = name.chars();
+            let written = match letters.next() {
+                Some(first) if escaped && first.is_ascii() => {
+                    format!("\"\\u{:04x}{}\"", u32::from(first), letters.as_str())
+                }
+                _ => format!("\"{name}\""),
+            };
+            (name, written)
+        })
+    }
+
+    /// JSON as people write it, odd blanks, numbers and escapes included.
+    fn value() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("null".to_owned()),
+            Just("true".to_owned()),
+            Just("1.50".to_owned()),
+            Just("-0".to_owned()),
+            Just("1e400".to_owned()),
+            Just("\"\\u0041\\/\\\"}\"".to_owned()),
+            Just("\"model\"".to_owned()),
+            Just("123456789012345678901234567890".to_owned()),
+        ];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..3).prop_map(|all| format!("[ {} ]", all.join(" ,\n"))),
+                proptest::collection::vec(inner, 0..3).prop_map(|all| {
+                    let members: Vec<String> = all.iter().map(|value| format!("\"model\" :\t{value}")).collect();
+                    format!("{{{}}}", members.join(", "))
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        /// By construction: the members that are not ours come out as they went in, in their order; ours come once.
+        #[test]
+        fn every_other_member_is_unchanged(
+            members in proptest::collection::vec((key(), value()), 0..10),
+            takes_sampling in any::<bool>(),
+            streamed in any::<bool>(),
+        ) {
+            // What is no object there is no request of this form.
+            let members: Vec<((String, String), String)> = members
+                .into_iter()
+                .map(|((name, key), value)| {
+                    let value = if name == "stream_options" { "{\"model\" : 1}".to_owned() } else { value };
+                    ((name, key), value)
+                })
+                .collect();
+            let text: Vec<String> = members.iter().map(|((_, key), value)| format!("\n{key} : {value}")).collect();
+            let mode = if streamed { Mode::Streamed } else { Mode::Whole };
+            let call = call(format!("{{{} }}", text.join(" ,")), takes_sampling);
+            let body = forward(&call, Dialect::Common, mode).unwrap();
+
+            let sent: Members<'_> = serde_json::from_slice(&body).unwrap();
+            let heats = members.iter().rev().find(|((name, _), _)| name == "temperature").is_some_and(|(_, v)| v != "null");
+            let is_ours = |name: &str| {
+                OURS.contains(&name) || (name == "temperature" && !heats) || (!takes_sampling && SAMPLING.contains(&name))
+            };
+            let kept: Vec<(&str, &str)> =
+                members.iter().filter(|((name, _), _)| !is_ours(name)).map(|((_, key), value)| (&**key, &**value)).collect();
+            let others: Vec<(&str, &str)> =
+                sent.0.iter().filter(|member| !is_ours(&member.name)).map(|member| (member.key, member.value)).collect();
+            prop_assert_eq!(others, kept);
+
+            let ours: Vec<(&str, &str)> =
+                sent.0.iter().filter(|member| is_ours(&member.name)).map(|member| (&*member.name, member.value)).collect();
+            let mut expected = vec![("model", "\"the \\\"model\\\"\""), ("stream", if streamed { "true" } else { "false" })];
+            if streamed {
+                let given = members.iter().any(|((name, _), _)| name == "stream_options");
+                let options = if given { "{\"include_usage\":true,\"model\":1}" } else { "{\"include_usage\":true}" };
+                expected.push(("stream_options", options));
+            }
+            expected.push(("max_tokens", "9"));
+            if takes_sampling && !heats {
+                expected.push(("temperature", "0.5"));
+            }
+            prop_assert_eq!(ours, expected);
+            // Where all numbers are of a size that a parser can hold, the whole is valid for one that checks everything.
+            if !body.windows(5).any(|part| part == b"1e400") {
+                prop_assert!(serde_json::from_slice::<Value>(&body).is_ok());
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Requests that came in OpenAI's form, and their answers: what passes as it is, and what does not.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails; clippy.toml exempts only the test functions themselves"
+)]
+
+mod support;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use muster_providers::{
+    Adapter, Call, ChatEvent, ChatReply, ChatRequest, Delta, FinishReason, Message, Role, Sampling, Verbatim,
+};
+use serde_json::{Value, json};
+use support::{DONE, USAGE, adapter, answering, call, collect, delta, events, finish, http, recording, text};
+
+fn verbatim(body: impl Into<Bytes>) -> Call {
+    let sampling = Sampling { temperature: Some(0.7), ..Sampling::default() };
+    changed(|request| {
+        *request = ChatRequest {
+            sampling: sampling.clone(),
+            max_tokens: Some(2000),
+            verbatim: Some(body.into()),
+            ..request.clone()
+        };
+    })
+}
+
+fn changed(change: impl FnOnce(&mut ChatRequest)) -> Call {
+    let mut call = call();
+    change(Arc::make_mut(&mut call.request));
+    call
+}
+
+/// The body as the server got it.
+async fn sent(call: Call) -> String {
+    let (addr, mut requests) = recording().await;
+    adapter(addr).complete(call).await.unwrap();
+    requests.recv().await.unwrap().1.body
+}
+
+async fn sent_for_a_stream(call: Call) -> String {
+    let (addr, mut requests) = recording().await;
+    collect(adapter(addr).stream(call).await.unwrap()).await;
+    requests.recv().await.unwrap().1.body
+}
+
+#[tokio::test]
+async fn only_what_must_change_changes() {
+    let body = r#"{ "messages" : [ {"role":"user","content":"h\u00e9"} ], "model":"x","temperature": 1.0,"top_p":0.50,
+        "stream":true,"stream_options":{"include_usage":false,"include_obfuscation" : false},"max_tokens":1e3,"seed":7,
+        "max_completion_tokens":5,"un\"known":{"model":"y","a":[1, 2.0]},"big":123456789012345678901234567890}"#;
+    let kept = r#""messages":[ {"role":"user","content":"h\u00e9"} ],"temperature":1.0,"top_p":0.50,"seed":7,"un\"known":{"model":"y","a":[1, 2.0]},"big":123456789012345678901234567890}"#;
+    assert_eq!(sent(verbatim(body)).await, format!(r#"{{"model":"m","stream":false,"max_tokens":2000,{kept}"#));
+    assert_eq!(
+        sent_for_a_stream(verbatim(body)).await,
+        format!(
+            r#"{{"model":"m","stream":true,"stream_options":{{"include_usage":true,"include_obfuscation":false}},"max_tokens":2000,{kept}"#
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_temperature_is_added_only_where_none_was_sent() {
+    let head = r#"{"model":"m","stream":false,"max_tokens":2000"#;
+    for (body, expected) in [
+        (r#"{"messages":[]}"#, format!(r#"{head},"temperature":0.7,"messages":[]}}"#)),
+        (r#"{"temperature":null,"messages":[]}"#, format!(r#"{head},"temperature":0.7,"messages":[]}}"#)),
+        (r#"{"temperature":0,"messages":[]}"#, format!(r#"{head},"temperature":0,"messages":[]}}"#)),
+    ] {
+        assert_eq!(sent(verbatim(body)).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_model_without_sampling_gets_none() {
+    let body = r#"{"temperature":1,"top_p":1,"presence_penalty":1,"frequency_penalty":1,"seed":1,"stop":"END","logit_bias":{}}"#;
+    let call = Call { takes_sampling: false, ..verbatim(body) };
+    assert_eq!(sent(call).await, r#"{"model":"m","stream":false,"max_tokens":2000,"stop":"END","logit_bias":{}}"#);
+}
+
+#[tokio::test]
+async fn a_second_model_does_not_get_through_however_it_is_spelt() {
+    let body = r#"{"model":"a","messages":[],"model":"b","mod\u0065l":"c","\u006d\u006f\u0064\u0065\u006c":"d","temperature":1}"#;
+    assert_eq!(
+        sent(verbatim(body)).await,
+        r#"{"model":"m","stream":false,"max_tokens":2000,"messages":[],"temperature":1}"#
+    );
+}
+
+/// A turn that the server cannot say, or a body that is no object: written anew, and read as usual.
+#[tokio::test]
+async fn what_cannot_be_forwarded_is_written_anew() {
+    let mut developer = verbatim(r#"{"messages":[{"role":"developer","content":"be brief"}],"unknown":1}"#);
+    Arc::make_mut(&mut developer.request).messages = vec![Message::text(Role::Developer, "be brief")];
+    let body: Value = serde_json::from_str(&sent(developer).await).unwrap();
+    assert_eq!(body["messages"], json!([{"role": "system", "content": "be brief"}]));
+    assert_eq!(body.get("unknown"), None);
+    for body in ["[]", "{", "{} {}", "\"x\""] {
+        let body: Value = serde_json::from_str(&sent(verbatim(body)).await).unwrap();
+        assert_eq!(body["messages"][0]["content"], *call().request.messages[0].content.text());
+    }
+}
+
+async fn answered(body: &str, call: Call) -> ChatReply {
+    adapter(answering(http("200 OK", "", body)).await).complete(call).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_whole_answer_comes_as_it_is_besides_what_was_read() {
+    let body = r#"{ "id":"c1", "model":"m-1", "unknown":[1], "choices":[{"index":0,"message":{"role":"assistant","content":"Hey","refusal":null},"finish_reason":"stop"}], "usage":{"prompt_tokens":5,"completion_tokens":2} }"#;
+    let reply = answered(body, verbatim("{}")).await;
+    assert_eq!((reply.first.content.as_str(), reply.model.as_str()), ("Hey", "m-1"));
+    assert_eq!(reply.verbatim.as_deref(), Some(body.as_bytes()));
+    assert_eq!(answered(body, call()).await.verbatim, None);
+}
+
+/// What only a lenient reader understands is not passed on to a client that may not be one.
+#[tokio::test]
+async fn an_answer_that_is_not_by_the_book_goes_the_long_way() {
+    let call = r#"{"type":"function","function":{"name":"f","arguments":"{}"}}"#;
+    for (choice, by_the_book) in [
+        (r#"{"index":0,"message":{"content":"x"},"finish_reason":"length"}"#.to_owned(), true),
+        (r#"{"message":{"content":"x"},"finish_reason":"stop"}"#.to_owned(), false),
+        (r#"{"index":0,"message":{"content":"x"},"finish_reason":"eos"}"#.to_owned(), false),
+        (r#"{"index":0,"message":{"content":"x"}}"#.to_owned(), false),
+        (r#"{"index":0,"message":{"content":[{"type":"text","text":"x"}]},"finish_reason":"stop"}"#.to_owned(), false),
+        (format!(r#"{{"index":0,"message":{{"tool_calls":[{call}]}},"finish_reason":"tool_calls"}}"#), false),
+        (
+            format!(
+                r#"{{"index":0,"message":{{"tool_calls":[{}]}},"finish_reason":"tool_calls"}}"#,
+                call.replace("{\"type\"", "{\"id\":\"c1\",\"type\"")
+            ),
+            true,
+        ),
+        (
+            format!(
+                r#"{{"index":0,"message":{{"tool_calls":[{}]}},"finish_reason":"stop"}}"#,
+                call.replace("{\"type\"", "{\"id\":\"c1\",\"type\"")
+            ),
+            false,
+        ),
+    ] {
+        let reply = answered(&format!(r#"{{"choices":[{choice}]}}"#), verbatim("{}")).await;
+        assert_eq!(reply.verbatim.is_some(), by_the_book, "{choice}");
+    }
+}
+
+#[tokio::test]
+async fn chunks_of_text_come_as_they_are_and_the_rest_is_read() {
+    let choices =
+        r#"[{"index":0, "delta":{"content":"a \"quoted\" é\n"},"logprobs":{"content":[]},"finish_reason":null}]"#;
+    let role = r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#;
+    let last = r#"{"choices":[{"index":0,"delta":{"content":"!"},"finish_reason":"stop"}]}"#;
+    let body = format!(
+        "data: {role}\n\ndata: {{\"id\":\"c1\",\"choices\":{choices},\"usage\":null}}\n\ndata: {last}\n\n{USAGE}{DONE}"
+    );
+    let stream = adapter(answering(events(&body)).await).stream(verbatim("{}")).await.unwrap();
+    let said = collect(stream).await;
+    let chunk = Verbatim {
+        choices: Bytes::copy_from_slice(choices.as_bytes()),
+        escaped: Bytes::from_static(r#"a \"quoted\" é\n"#.as_bytes()),
+    };
+    assert_eq!(chunk.text(), "a \"quoted\" é\n");
+    assert_eq!(said[..2], [Ok(ChatEvent::Delta(Delta::Verbatim(chunk))), Ok(ChatEvent::text("!"))]);
+    let Ok(ChatEvent::Done { finish: FinishReason::Stop, usage: Some(usage) }) = &said[2] else { panic!("{said:?}") };
+    assert_eq!((usage.prompt_tokens, usage.completion_tokens), (5, 2));
+}
+
+#[tokio::test]
+async fn several_answers_pass_while_they_last() {
+    let choice = |n: u32, text: &str| json!({"index": n, "delta": {"content": text}});
+    let event = |choices: &Value| format!("data: {}\n\n", json!({"choices": choices}));
+    let both = json!([choice(0, "a"), choice(1, "b")]);
+    let end = event(&json!([{"index": 1, "delta": {}, "finish_reason": "stop"}]));
+    let late = event(&json!([choice(0, "c"), choice(1, "too late")]));
+    let unasked = event(&json!([choice(2, "nobody")]));
+    let body = format!("{}{end}{late}{unasked}{}{DONE}", event(&both), finish("stop"));
+    let mut call = verbatim("{}");
+    Arc::make_mut(&mut call.request).n = 2;
+    let said = collect(adapter(answering(events(&body)).await).stream(call).await.unwrap()).await;
+    let chunk = Verbatim { choices: both.to_string().into(), escaped: "ab".into() };
+    assert_eq!(
+        said,
+        [
+            Ok(ChatEvent::Delta(Delta::Verbatim(chunk))),
+            Ok(ChatEvent::Delta(Delta::Finish { choice: 1, finish: FinishReason::Stop })),
+            Ok(ChatEvent::text("c")),
+            Ok(ChatEvent::Done { finish: FinishReason::Stop, usage: None }),
+        ]
+    );
+}
+
+/// Without the request in this form the same stream is texts.
+#[tokio::test]
+async fn a_stream_says_the_same_either_way() {
+    let body = format!("{}{}{}{DONE}", delta("Hé \"you\""), delta("\u{1F600}\n"), finish("stop"));
+    for call in [call(), verbatim("{}")] {
+        let said = collect(adapter(answering(events(&body)).await).stream(call).await.unwrap()).await;
+        assert_eq!((text(&said).as_str(), said.len()), ("Hé \"you\"\u{1F600}\n", 3));
+    }
+}

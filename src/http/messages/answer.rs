@@ -1,0 +1,174 @@
+//! A whole answer, in Anthropic's words.
+
+use muster_actors::ids::{IdKind, new_id};
+use muster_actors::provider::Answer;
+use muster_providers::{Choice, FinishReason, ToolCall, Usage};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+/// An assistant's turn.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MessagesAnswer {
+    /// `msg_…`.
+    pub id: String,
+    /// Always `message`.
+    pub r#type: &'static str,
+    /// Always `assistant`.
+    pub role: &'static str,
+    /// The model that answered, which after a failover is not the one asked for.
+    pub model: String,
+    pub content: Vec<ContentBlock>,
+    /// `end_turn`, `max_tokens`, `tool_use` or `refusal`. Providers do not tell a stop sequence from an end: that is
+    /// `end_turn` too.
+    pub stop_reason: Option<&'static str>,
+    /// Always null.
+    pub stop_sequence: Option<String>,
+    pub usage: UsageMessages,
+}
+
+/// What an answer holds.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentBlock {
+    Text {
+        text: String,
+    },
+    ToolUse {
+        /// To be sent back as `tool_use_id`.
+        id: String,
+        name: String,
+        /// Arguments which the model wrote as something else than a JSON object stand here whole, as `{"_raw": text}`.
+        #[schema(value_type = Object)]
+        input: Map<String, Value>,
+    },
+}
+
+/// Tokens of one call. Nothing is cached here.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub struct UsageMessages {
+    pub input_tokens: u32,
+    pub output_tokens: u32,
+    pub cache_creation_input_tokens: u32,
+    pub cache_read_input_tokens: u32,
+    /// True where the provider gave no figures and they were counted here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+}
+
+impl From<Usage> for UsageMessages {
+    fn from(usage: Usage) -> Self {
+        let (input_tokens, output_tokens) = (usage.prompt_tokens, usage.completion_tokens);
+        Self { input_tokens, output_tokens, estimated: usage.estimated, ..Self::default() }
+    }
+}
+
+/// Tokens of a prompt.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TokenCount {
+    pub input_tokens: u32,
+}
+
+/// Why an answer ended. Some providers say that an answer simply stopped where it asks for tools.
+pub fn stop_reason(finish: FinishReason, asks_for_tools: AsksForTools) -> &'static str {
+    match (finish, asks_for_tools) {
+        (FinishReason::Stop, AsksForTools::Yes) | (FinishReason::ToolCalls, _) => "tool_use",
+        (FinishReason::Stop, AsksForTools::No) => "end_turn",
+        (FinishReason::Length, _) => "max_tokens",
+        (FinishReason::ContentFilter, _) => "refusal",
+    }
+}
+
+/// Whether an answer holds a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AsksForTools {
+    Yes,
+    No,
+}
+
+impl MessagesAnswer {
+    pub fn new(answer: Answer) -> Self {
+        Self::of(new_id(IdKind::Message), answer.model_id, answer.reply.first, answer.usage)
+    }
+
+    fn of(id: String, model: String, choice: Choice, usage: Usage) -> Self {
+        let asks = if choice.tool_calls.is_empty() { AsksForTools::No } else { AsksForTools::Yes };
+        let text = Some(choice.content).filter(|text| !text.is_empty()).map(|text| ContentBlock::Text { text });
+        Self {
+            id,
+            r#type: "message",
+            role: "assistant",
+            model,
+            content: text.into_iter().chain(choice.tool_calls.into_iter().map(tool_use)).collect(),
+            stop_reason: Some(stop_reason(choice.finish, asks)),
+            stop_sequence: None,
+            usage: usage.into(),
+        }
+    }
+}
+
+fn tool_use(call: ToolCall) -> ContentBlock {
+    let input = match serde_json::from_str(&call.arguments) {
+        Ok(Value::Object(input)) => input,
+        // A tool without arguments: some models write nothing at all.
+        _ if call.arguments.trim().is_empty() => Map::new(),
+        // Nothing is thrown away: the caller sees what the model wrote, and can tell it.
+        _ => Map::from_iter([("_raw".to_owned(), json!(call.arguments))]),
+    };
+    ContentBlock::ToolUse { id: call.id, name: call.name, input }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(choice: Choice) -> Value {
+        let usage = Usage { prompt_tokens: 7, completion_tokens: 2, estimated: false };
+        serde_json::to_value(MessagesAnswer::of("msg_1".to_owned(), "m".to_owned(), choice, usage)).unwrap()
+    }
+
+    fn call(arguments: &str) -> Choice {
+        let call = ToolCall { id: "call_1".to_owned(), name: "f".to_owned(), arguments: arguments.to_owned() };
+        Choice { tool_calls: vec![call], ..Choice::text("", FinishReason::ToolCalls) }
+    }
+
+    #[test]
+    fn a_text_is_one_block() {
+        let usage = json!({ "input_tokens": 7, "output_tokens": 2, "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0 });
+        let whole = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+            "content": [{ "type": "text", "text": "hi" }], "stop_reason": "end_turn", "stop_sequence": null,
+            "usage": usage });
+        assert_eq!(said(Choice::text("hi", FinishReason::Stop)), whole);
+        assert_eq!(said(Choice::text("", FinishReason::Stop))["content"], json!([]));
+    }
+
+    #[test]
+    fn arguments_become_an_object_and_are_never_lost() {
+        for (arguments, input) in [
+            ("{\"a\": [1]}", json!({ "a": [1] })),
+            ("", json!({})),
+            (" ", json!({})),
+            ("{\"a\": ", json!({ "_raw": "{\"a\": " })),
+            ("[1]", json!({ "_raw": "[1]" })),
+        ] {
+            let said = said(call(arguments));
+            assert_eq!(said["content"], json!([{ "type": "tool_use", "id": "call_1", "name": "f", "input": input }]));
+            assert_eq!(said["stop_reason"], "tool_use");
+        }
+    }
+
+    #[test]
+    fn every_end_has_its_reason() {
+        for (finish, reason) in [
+            (FinishReason::Stop, "end_turn"),
+            (FinishReason::Length, "max_tokens"),
+            (FinishReason::ToolCalls, "tool_use"),
+            (FinishReason::ContentFilter, "refusal"),
+        ] {
+            assert_eq!(said(Choice::text("x", finish))["stop_reason"], reason);
+        }
+        let stopped = Choice { finish: FinishReason::Stop, ..call("{}") };
+        assert_eq!(said(stopped)["stop_reason"], "tool_use", "it waits for the tool's answer all the same");
+    }
+}

@@ -1,0 +1,457 @@
+//! What a client asks for, in Anthropic's words.
+
+use muster_actors::limits::Estimate;
+use muster_providers::{ChatRequest, Message, ResponseFormat, Sampling, Tool, ToolChoice};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::turns;
+use crate::app::App;
+use crate::body::{Fields, FromJson};
+use crate::chat;
+use crate::chat::read::{MAX_TOOLS, fit_choice, is_tool_name, required_text};
+use crate::guard::Priced;
+
+/// What every provider takes.
+const MAX_STOPS: usize = 4;
+const MAX_TOOL_NAME: usize = 128;
+
+/// One turn of the conversation.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "only described: what is read goes into the internal form at once")]
+pub struct MessagesTurn {
+    /// `user` or `assistant`; `system` for an instruction in the middle.
+    pub role: String,
+    /// A string, or a list of blocks. Of the user: `{"type": "text", "text"}`, `{"type": "image", "source": {"type":
+    /// "base64", "media_type", "data"} or {"type": "url", "url"}}`, `{"type": "tool_result", "tool_use_id", "content"?:
+    /// a string or blocks, "is_error"?}`. Of the assistant: `text`, and `{"type": "tool_use", "id", "name", "input"}`;
+    /// its `thinking` is taken and left out. `cache_control` has no effect.
+    #[schema(value_type = Object)]
+    pub content: Value,
+}
+
+/// A tool that the model may ask to be used.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "only described: what is read goes into the internal form at once")]
+pub struct MessagesTool {
+    /// 1 to 128 letters, digits, underscores or dashes.
+    pub name: String,
+    pub description: Option<String>,
+    /// JSON Schema of its input, an object.
+    #[schema(value_type = Object)]
+    pub input_schema: Value,
+    /// Only `custom`: tools that run at Anthropic's are refused.
+    pub r#type: Option<String>,
+    pub strict: Option<bool>,
+}
+
+/// A conversation to be continued.
+#[derive(Debug, Default, ToSchema)]
+pub struct MessagesBody {
+    /// An id of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
+    pub model: String,
+    #[schema(minimum = 1)]
+    pub max_tokens: u32,
+    #[schema(value_type = Vec<MessagesTurn>, min_items = 1)]
+    pub messages: Vec<Message>,
+    /// A string, or a list of text blocks.
+    #[schema(value_type = Option<Object>)]
+    pub system: Option<Message>,
+    /// 0 to 1; left out, the provider decides.
+    #[schema(minimum = 0, maximum = 1)]
+    pub temperature: Option<f64>,
+    #[schema(minimum = 0, maximum = 1)]
+    pub top_p: Option<f64>,
+    /// Taken as a hint, without effect.
+    #[schema(minimum = 0)]
+    #[allow(dead_code, reason = "checked, and not passed on")]
+    pub top_k: Option<i64>,
+    /// Up to four.
+    #[schema(value_type = Option<Vec<String>>, max_items = 4)]
+    pub stop_sequences: Vec<String>,
+    #[schema(value_type = Option<bool>, default = false)]
+    pub stream: bool,
+    #[schema(value_type = Option<Vec<MessagesTool>>, max_items = 128)]
+    pub tools: Vec<Tool>,
+    /// `{"type": "auto" | "any" | "tool" | "none", "name"?, "disable_parallel_tool_use"?}`.
+    #[schema(value_type = Option<Object>)]
+    pub tool_choice: Choice,
+    /// `{"user_id"}`: the caller's end user, passed on where a provider takes it.
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<String>,
+    /// `{"format": {"type": "json_schema", "schema"}}`: what the answer must look like. `effort` has no effect.
+    #[schema(value_type = Option<Object>)]
+    pub output_config: ResponseFormat,
+}
+
+/// Whether tools are to be used, and how many at once.
+#[derive(Debug, Default)]
+pub struct Choice {
+    choice: ToolChoice,
+    parallel: Option<bool>,
+}
+
+impl FromJson for MessagesBody {
+    const TAKES_IMAGES: bool = true;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        for field in ["container", "mcp_servers"] {
+            let idle = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+            if fields.value(field).is_some_and(|value| !idle(value)) {
+                fields.unsupported(field, format!("`{field}` is not supported here: leave it out"));
+            }
+        }
+        let max_tokens = fields.integer("max_tokens", 1..=10_000_000);
+        let max_tokens = fields.require("max_tokens", max_tokens);
+        let (tools, messages) = (tools(fields), turns::turns(fields));
+        Self {
+            model: required_text(fields, "model"),
+            max_tokens: max_tokens.and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
+            messages,
+            system: turns::system(fields),
+            temperature: fields.number("temperature", 0.0..=1.0),
+            top_p: fields.number("top_p", 0.0..=1.0),
+            top_k: fields.integer("top_k", 0..=i64::from(u32::MAX)),
+            stop_sequences: stops(fields),
+            stream: fields.bool("stream").unwrap_or(false),
+            tool_choice: tool_choice(fields, &tools),
+            tools,
+            metadata: fields.object("metadata", |metadata| metadata.string("user_id")).flatten(),
+            output_config: output_format(fields),
+        }
+    }
+}
+
+fn stops(fields: &mut Fields<'_>) -> Vec<String> {
+    let stops = fields.choice::<Vec<String>>("stop_sequences").unwrap_or_default();
+    if stops.len() > MAX_STOPS {
+        fields.unsupported("stop_sequences", format!("at most {MAX_STOPS} are supported"));
+    }
+    if stops.iter().any(String::is_empty) {
+        fields.fail("stop_sequences", "must not be empty strings");
+    }
+    stops
+}
+
+fn output_format(fields: &mut Fields<'_>) -> ResponseFormat {
+    let format = |format: &mut Fields<'_>| {
+        if required_text(format, "type") != "json_schema" {
+            format.fail("type", "must be json_schema");
+        }
+        let schema = format.object("schema", |_| ()).and_then(|()| format.value("schema").cloned());
+        let schema = format.require("schema", schema).unwrap_or_default();
+        ResponseFormat::JsonSchema { name: "answer".to_owned(), schema, strict: Some(true) }
+    };
+    fields.object("output_config", |config| config.object("format", format)).flatten().unwrap_or_default()
+}
+
+fn tools(fields: &mut Fields<'_>) -> Vec<Tool> {
+    let tools = fields.objects("tools", tool).unwrap_or_default();
+    if tools.len() > MAX_TOOLS {
+        fields.fail("tools", format!("must hold at most {MAX_TOOLS} tools"));
+    }
+    tools
+}
+
+fn tool(fields: &mut Fields<'_>) -> Tool {
+    if let Some(kind) = fields.string("type").filter(|kind| kind != "custom") {
+        fields.unsupported("type", format!("tools of type {kind} are not supported: send tools of your own"));
+        return Tool { name: String::new(), description: None, parameters: Value::Null, strict: None };
+    }
+    let name = required_text(fields, "name");
+    if fields.value("name").is_some() && !is_tool_name(&name, MAX_TOOL_NAME) {
+        fields.fail("name", format!("must be 1 to {MAX_TOOL_NAME} letters, digits, underscores or dashes"));
+    }
+    let schema = fields.object("input_schema", |_| ()).and_then(|()| fields.value("input_schema").cloned());
+    let parameters = fields.require("input_schema", schema).unwrap_or_default();
+    Tool { name, description: fields.string("description"), parameters, strict: fields.bool("strict") }
+}
+
+fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> Choice {
+    let read = fields.object("tool_choice", |choice| {
+        let parallel = choice.bool("disable_parallel_tool_use").map(|disabled| !disabled);
+        let choice = match required_text(choice, "type").as_str() {
+            "" | "auto" => ToolChoice::Auto,
+            "any" => ToolChoice::Required,
+            "tool" => ToolChoice::Named(required_text(choice, "name")),
+            "none" => ToolChoice::None,
+            _ => {
+                choice.fail("type", "must be auto, any, tool or none");
+                ToolChoice::Auto
+            }
+        };
+        Choice { choice, parallel }
+    });
+    let choice = read.unwrap_or_default();
+    fit_choice(fields, &choice.choice, tools);
+    choice
+}
+
+impl MessagesBody {
+    /// The request in the internal form.
+    pub fn request(&self) -> ChatRequest {
+        let single = |number: Option<f64>| number.map(|number| number as f32);
+        ChatRequest {
+            messages: self.system.iter().chain(&self.messages).cloned().collect(),
+            sampling: Sampling {
+                temperature: single(self.temperature),
+                top_p: single(self.top_p),
+                stop: self.stop_sequences.clone(),
+                ..Sampling::default()
+            },
+            max_tokens: Some(self.max_tokens),
+            format: self.output_config.clone(),
+            user: self.metadata.clone(),
+            tools: self.tools.clone(),
+            tool_choice: self.tool_choice.choice.clone(),
+            parallel_tool_calls: self.tool_choice.parallel,
+            ..ChatRequest::default()
+        }
+    }
+}
+
+impl Priced for MessagesBody {
+    fn estimate(&self, app: &App) -> Estimate {
+        chat::estimate(app, &self.request(), self.max_tokens)
+    }
+}
+
+/// A conversation to be counted.
+#[derive(Debug, Default, ToSchema)]
+pub struct CountTokensBody {
+    /// Not looked up: one tokenizer counts for all models.
+    #[allow(dead_code, reason = "checked, and not needed")]
+    pub model: String,
+    #[schema(value_type = Vec<MessagesTurn>, min_items = 1)]
+    pub messages: Vec<Message>,
+    /// A string, or a list of text blocks.
+    #[schema(value_type = Option<Object>)]
+    pub system: Option<Message>,
+    #[schema(value_type = Option<Vec<MessagesTool>>, max_items = 128)]
+    pub tools: Vec<Tool>,
+}
+
+impl FromJson for CountTokensBody {
+    const TAKES_IMAGES: bool = true;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        Self {
+            model: required_text(fields, "model"),
+            messages: turns::turns(fields),
+            system: turns::system(fields),
+            tools: tools(fields),
+        }
+    }
+}
+
+impl CountTokensBody {
+    /// The request whose prompt is to be counted.
+    pub fn request(self) -> ChatRequest {
+        let messages = self.system.into_iter().chain(self.messages).collect();
+        ChatRequest { messages, tools: self.tools, ..ChatRequest::default() }
+    }
+}
+
+impl Priced for CountTokensBody {
+    /// Nothing is generated: it counts as a request only.
+    fn estimate(&self, _app: &App) -> Estimate {
+        Estimate::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_actors::{Error, Kind};
+    use muster_providers::{Content, Image, ImageSource, Part, Role, ToolCall};
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(messages: Value, more: Value) -> Result<ChatRequest, Error> {
+        let mut body = json!({ "model": "m", "max_tokens": 9, "messages": messages });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        MessagesBody::from_json(&body).map(|body| body.request())
+    }
+
+    fn user() -> Value {
+        json!([{ "role": "user", "content": "hi" }])
+    }
+
+    fn text(role: Role, text: &str) -> Message {
+        Message::text(role, text)
+    }
+
+    #[test]
+    fn a_conversation_with_tools_and_pictures() {
+        let cached = json!({ "type": "ephemeral" });
+        let messages = json!([
+            { "role": "user", "content": [
+                { "type": "text", "text": "what is this?", "cache_control": cached },
+                { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "aGk=" } },
+                { "type": "image", "source": { "type": "url", "url": "https://example.org/a.png" } },
+            ] },
+            { "role": "assistant", "content": [
+                { "type": "thinking", "thinking": "hm", "signature": "s" },
+                { "type": "text", "text": "let me see" },
+                { "type": "tool_use", "id": "call_1", "name": "look", "input": { "at": 1 } },
+                { "type": "tool_use", "id": "call_2", "name": "look", "input": {} },
+            ] },
+            { "role": "user", "content": [
+                { "type": "text", "text": "well?" },
+                { "type": "tool_result", "tool_use_id": "call_1", "content": "a cat" },
+                { "type": "tool_result", "tool_use_id": "call_2", "is_error": true,
+                  "content": [{ "type": "text", "text": "too dark" }] },
+            ] },
+        ]);
+        let system = json!([{ "type": "text", "text": "be brief", "cache_control": cached }, { "type": "text", "text": "be kind" }]);
+        let schema = json!({ "type": "object", "properties": { "at": { "type": "integer" } } });
+        let request = read(
+            messages,
+            json!({
+                "system": system, "temperature": 0.5, "top_p": 0.25, "top_k": 40, "stop_sequences": ["END"],
+                "metadata": { "user_id": "ann" }, "thinking": { "type": "enabled", "budget_tokens": 1024 },
+                "tools": [{ "name": "look", "description": "looks", "input_schema": schema, "cache_control": cached }],
+                "tool_choice": { "type": "any", "disable_parallel_tool_use": true },
+            }),
+        )
+        .unwrap();
+        let image = |source| Part::Image(Image { source, detail: None });
+        let picture = ImageSource::Data { media_type: "image/png".to_owned(), base64: "aGk=".to_owned() };
+        let call = |id: &str, arguments: &str| ToolCall {
+            id: id.to_owned(),
+            name: "look".to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let result = |id: &str, said: &str| Message { tool_call_id: Some(id.to_owned()), ..text(Role::Tool, said) };
+        let expected = ChatRequest {
+            messages: vec![
+                text(Role::System, "be brief\n\nbe kind"),
+                Message {
+                    content: Content::Parts(vec![
+                        Part::Text("what is this?".to_owned()),
+                        image(picture),
+                        image(ImageSource::Url("https://example.org/a.png".to_owned())),
+                    ]),
+                    ..text(Role::User, "")
+                },
+                Message {
+                    tool_calls: vec![call("call_1", "{\"at\":1}"), call("call_2", "{}")],
+                    ..text(Role::Assistant, "let me see")
+                },
+                result("call_1", "a cat"),
+                result("call_2", "Error: too dark"),
+                text(Role::User, "well?"),
+            ],
+            sampling: Sampling {
+                temperature: Some(0.5),
+                top_p: Some(0.25),
+                stop: vec!["END".to_owned()],
+                ..Sampling::default()
+            },
+            max_tokens: Some(9),
+            user: Some("ann".to_owned()),
+            tools: vec![Tool {
+                name: "look".to_owned(),
+                description: Some("looks".to_owned()),
+                parameters: schema,
+                strict: None,
+            }],
+            tool_choice: ToolChoice::Required,
+            parallel_tool_calls: Some(false),
+            ..ChatRequest::default()
+        };
+        assert_eq!(request, expected);
+    }
+
+    #[test]
+    fn the_least_request_leaves_the_rest_to_the_provider() {
+        let expected =
+            ChatRequest { messages: vec![text(Role::User, "hi")], max_tokens: Some(9), ..ChatRequest::default() };
+        assert_eq!(read(user(), json!({ "system": "", "tools": [] })).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_form_of_the_answer_is_a_schema() {
+        let schema = json!({ "type": "object" });
+        let config = json!({ "effort": "low", "format": { "type": "json_schema", "schema": schema } });
+        let request = read(user(), json!({ "output_config": config })).unwrap();
+        let expected = ResponseFormat::JsonSchema { name: "answer".to_owned(), schema, strict: Some(true) };
+        assert_eq!(request.format, expected);
+        assert_eq!(read(user(), json!({ "output_config": { "effort": "low" } })).unwrap().format, ResponseFormat::Text);
+    }
+
+    #[test]
+    fn choices_of_tools() {
+        let tools = json!([{ "type": "custom", "name": "f", "input_schema": {} }]);
+        for (choice, expected) in [
+            (json!({ "type": "auto" }), ToolChoice::Auto),
+            (json!({ "type": "none" }), ToolChoice::None),
+            (json!({ "type": "tool", "name": "f" }), ToolChoice::Named("f".to_owned())),
+        ] {
+            let request = read(user(), json!({ "tools": tools, "tool_choice": choice })).unwrap();
+            assert_eq!((request.tool_choice, request.parallel_tool_calls), (expected, None));
+        }
+    }
+
+    #[test]
+    fn each_fault_is_named_by_its_place() {
+        let content = |blocks: Value| json!([{ "role": "user", "content": blocks }]);
+        let image = |source: Value| content(json!([{ "type": "image", "source": source }]));
+        let (bad, cannot) = (Kind::Invalid, Kind::UnsupportedValue);
+        for (messages, more, place, kind) in [
+            (json!([]), json!({}), "messages", bad),
+            (json!([{ "role": "wizard", "content": "x" }]), json!({}), "messages.0.role", bad),
+            (json!([{ "role": "user" }]), json!({}), "messages.0.content", bad),
+            (content(json!([{ "text": "x" }])), json!({}), "messages.0.content.0.type", bad),
+            (content(json!([{ "type": "document", "source": {} }])), json!({}), "messages.0.content.0.type", cannot),
+            (content(json!([{ "type": "tool_use", "id": "i" }])), json!({}), "messages.0.content.0.type", bad),
+            (
+                image(json!({ "type": "base64", "media_type": "image/png", "data": "%" })),
+                json!({}),
+                "messages.0.content.0.source.data",
+                bad,
+            ),
+            (
+                image(json!({ "type": "base64", "media_type": "image/tiff", "data": "aGk=" })),
+                json!({}),
+                "messages.0.content.0.source.media_type",
+                bad,
+            ),
+            (image(json!({ "type": "url", "url": "ftp://x" })), json!({}), "messages.0.content.0.source.url", bad),
+            (image(json!({ "type": "file", "file_id": "f" })), json!({}), "messages.0.content.0.source.type", cannot),
+            (user(), json!({ "max_tokens": null }), "max_tokens", bad),
+            (user(), json!({ "max_tokens": 0 }), "max_tokens", bad),
+            (user(), json!({ "temperature": 1.5 }), "temperature", bad),
+            (user(), json!({ "top_k": -1 }), "top_k", bad),
+            (user(), json!({ "system": 3 }), "system", bad),
+            (user(), json!({ "system": [{ "type": "image" }] }), "system.0.type", cannot),
+            (user(), json!({ "stop_sequences": ["a", "b", "c", "d", "e"] }), "stop_sequences", cannot),
+            (user(), json!({ "stop_sequences": [""] }), "stop_sequences", bad),
+            (user(), json!({ "tools": [{ "type": "web_search_20250305", "name": "w" }] }), "tools.0.type", cannot),
+            (user(), json!({ "tools": [{ "name": "a b", "input_schema": {} }] }), "tools.0.name", bad),
+            (user(), json!({ "tools": [{ "name": "a" }] }), "tools.0.input_schema", bad),
+            (user(), json!({ "tool_choice": { "type": "any" } }), "tool_choice", bad),
+            (user(), json!({ "tool_choice": { "type": "tool", "name": "f" } }), "tool_choice", bad),
+            (user(), json!({ "tool_choice": { "type": "some" } }), "tool_choice.type", bad),
+            (user(), json!({ "mcp_servers": [{ "type": "url" }] }), "mcp_servers", cannot),
+            (
+                user(),
+                json!({ "output_config": { "format": { "type": "json_schema" } } }),
+                "output_config.format.schema",
+                bad,
+            ),
+        ] {
+            let what = format!("{messages} {more}");
+            let error = read(messages, more).expect_err(&what);
+            let places: Vec<_> = error.fields.iter().map(|field| field.loc[1..].join(".")).collect();
+            assert_eq!((places, error.kind), (vec![place.to_owned()], kind), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_is_counted_needs_no_length() {
+        let body = json!({ "model": "m", "messages": user(), "system": "be brief" });
+        let request = CountTokensBody::from_json(&body).unwrap().request();
+        assert_eq!(request.messages, [text(Role::System, "be brief"), text(Role::User, "hi")]);
+    }
+}

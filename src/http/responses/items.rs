@@ -1,0 +1,120 @@
+//! The conversation in the words of the Responses API: a list of items, of which messages are one kind.
+
+use muster_providers::{Image, ImageSource, Message, Part, Role, ToolCall};
+use serde_json::Value;
+
+use crate::body::Fields;
+use crate::chat::read::{MAX_MESSAGES, image_source, joined, required_text};
+
+/// One item of the input.
+#[derive(Debug)]
+enum Item {
+    Message(Message),
+    Call(ToolCall),
+    /// Of no use to another model, or refused.
+    Nothing,
+}
+
+/// Reads `input`: a string, or items.
+pub fn input(fields: &mut Fields<'_>) -> Vec<Message> {
+    let Some(Value::Array(items)) = fields.value("input") else {
+        let text = fields.string("input");
+        return fields.require("input", text).map(|text| Message::text(Role::User, text)).into_iter().collect();
+    };
+    if items.is_empty() {
+        fields.fail("input", "must hold at least one item");
+    }
+    if items.len() > MAX_MESSAGES {
+        fields.fail("input", format!("must hold at most {MAX_MESSAGES} items"));
+    }
+    let mut messages: Vec<Message> = Vec::new();
+    for item in fields.objects("input", item).unwrap_or_default() {
+        match item {
+            Item::Message(message) => messages.push(message),
+            // The calls of one answer are one turn, together with what it said before them.
+            Item::Call(call) => match messages.last_mut() {
+                Some(turn) if turn.role == Role::Assistant => turn.tool_calls.push(call),
+                _ => messages.push(Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") }),
+            },
+            Item::Nothing => {}
+        }
+    }
+    messages
+}
+
+fn item(fields: &mut Fields<'_>) -> Item {
+    match fields.string("type").as_deref() {
+        None | Some("message") => Item::Message(message(fields)),
+        Some("function_call") => {
+            let (id, name) = (required_text(fields, "call_id"), required_text(fields, "name"));
+            Item::Call(ToolCall { id, name, arguments: required_text(fields, "arguments") })
+        }
+        Some("function_call_output") => {
+            let tool_call_id = Some(required_text(fields, "call_id"));
+            let output = parts(fields, "output");
+            Item::Message(Message { content: joined(output), tool_call_id, ..Message::text(Role::Tool, "") })
+        }
+        // Another model cannot read these thoughts.
+        Some("reasoning") => Item::Nothing,
+        Some("item_reference") => {
+            fields.unsupported("type", "nothing is stored here that an item could refer to: send the item itself");
+            Item::Nothing
+        }
+        Some(other) => {
+            let known = "message, function_call and function_call_output are";
+            fields.unsupported("type", format!("items of type {other} are not supported; {known}"));
+            Item::Nothing
+        }
+    }
+}
+
+fn message(fields: &mut Fields<'_>) -> Message {
+    let role = fields.choice::<Role>("role");
+    let role = fields.require("role", role).unwrap_or(Role::User);
+    if role == Role::Tool {
+        fields.fail("role", "a tool's answer is an item of type function_call_output");
+    }
+    let content = parts(fields, "content");
+    if role != Role::User && content.iter().any(|part| matches!(part, Part::Image(_))) {
+        fields.fail("content", "only the user's messages hold images");
+    }
+    Message { content: joined(content), ..Message::text(role, "") }
+}
+
+/// A field that is a string, or a list of parts.
+fn parts(fields: &mut Fields<'_>, name: &str) -> Vec<Part> {
+    let parts = match fields.value(name) {
+        Some(Value::Array(_)) => fields.objects(name, part),
+        _ => fields.string(name).map(|text| vec![Part::Text(text)]),
+    };
+    fields.require(name, parts).unwrap_or_default()
+}
+
+fn part(fields: &mut Fields<'_>) -> Part {
+    let text = |text: String| Part::Text(text);
+    match required_text(fields, "type").as_str() {
+        "" => text(String::new()),
+        "input_text" | "output_text" => text(required_text(fields, "text")),
+        // The assistant's own words, sent back.
+        "refusal" => text(required_text(fields, "refusal")),
+        "input_image" => Part::Image(image(fields)),
+        other => {
+            fields.unsupported("type", format!("content of type {other} is not supported: send text or input_image"));
+            text(String::new())
+        }
+    }
+}
+
+fn image(fields: &mut Fields<'_>) -> Image {
+    if fields.value("file_id").is_some() {
+        fields.unsupported("file_id", "no files are kept here: send image_url, an address or a data URL");
+    }
+    let detail = fields.string("detail");
+    if detail.as_deref().is_some_and(|detail| !matches!(detail, "auto" | "low" | "high")) {
+        fields.fail("detail", "must be auto, low or high");
+    }
+    let url = if fields.value("file_id").is_some() { None } else { Some(required_text(fields, "image_url")) };
+    let read = url.filter(|url| !url.is_empty()).map(|url| image_source(&url));
+    let source = read.and_then(|read| read.map_err(|why| fields.fail("image_url", why)).ok());
+    Image { source: source.unwrap_or_else(|| ImageSource::Url(String::new())), detail }
+}

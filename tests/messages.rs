@@ -1,0 +1,310 @@
+//! Anthropic's Messages API: what an upstream is asked, answers, the exact events, every refusal's shape.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod support;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use support::client::{Answer, Client, Event, answer};
+use support::server::Muster;
+use support::upstream::{Act, Upstream};
+use support::{KEY, STRANGE_KEY};
+
+const PATH: &str = "/v1/messages";
+const COUNT: &str = "/v1/messages/count_tokens";
+
+fn server(act: Act) -> (Muster, Upstream, Client) {
+    server_with(act, "")
+}
+
+fn server_with(act: Act, settings: &str) -> (Muster, Upstream, Client) {
+    let upstream = Upstream::start(act);
+    let chain = "[chain]\norder = [\"one\"]\nbreaker_min_calls = 1000\n";
+    let muster = Muster::start(&format!("{}{chain}{settings}", upstream.provider("one", "alpha")));
+    let client = muster.client();
+    (muster, upstream, client)
+}
+
+fn ask() -> Value {
+    json!({ "model": "alpha", "max_tokens": 64, "messages": [{ "role": "user", "content": "hi" }] })
+}
+
+fn usage(input: u64, output: u64) -> Value {
+    json!({ "input_tokens": input, "output_tokens": output, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0 })
+}
+
+/// A body with its identifier, checked to begin so, taken out.
+fn without_id(mut body: Value, prefix: &str) -> Value {
+    let id = body.as_object_mut().unwrap().remove("id").unwrap();
+    assert!(id.as_str().unwrap().starts_with(prefix), "{id}");
+    body
+}
+
+#[tokio::test]
+async fn a_message_and_what_the_upstream_is_asked() {
+    let (_muster, upstream, client) = server(Act::Answer(&["hello ", "there"]));
+    let mut body = ask();
+    body["system"] = json!([{ "type": "text", "text": "Be brief.", "cache_control": { "type": "ephemeral" } }]);
+    body["temperature"] = json!(0.25);
+    body["stop_sequences"] = json!(["END"]);
+    body["metadata"] = json!({ "user_id": "ann" });
+    let got = client.post(PATH, &body).await;
+    assert_eq!(got.status, 200, "{}", got.text);
+    let expected = json!({ "type": "message", "role": "assistant", "model": "alpha",
+        "content": [{ "type": "text", "text": "hello there" }], "stop_reason": "end_turn", "stop_sequence": null,
+        "usage": usage(7, 2) });
+    assert_eq!(without_id(got.json(), "msg_"), expected);
+    assert_eq!(got.header("request-id"), got.header("x-request-id"));
+
+    let asked = upstream.last_body();
+    let turns = json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "hi" }]);
+    assert_eq!((&asked["model"], &asked["messages"]), (&json!("alpha"), &turns));
+    assert_eq!((&asked["temperature"], &asked["stop"]), (&json!(0.25), &json!(["END"])));
+    let limit = asked.get("max_tokens").or_else(|| asked.get("max_completion_tokens"));
+    assert_eq!((limit, &asked["user"]), (Some(&json!(64)), &json!("ann")));
+    assert!(asked.get("top_p").is_none(), "what was not asked for is left to the provider: {asked}");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_short_says_so() {
+    let cut = r#"{"id": "up-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,
+        "message": {"role": "assistant", "content": "hel"}, "finish_reason": "length"}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}}"#;
+    let (_muster, _upstream, client) = server(Act::Status(200, "", cut));
+    let got = client.post(PATH, &ask()).await.json();
+    assert_eq!((&got["stop_reason"], &got["content"][0]["text"]), (&json!("max_tokens"), &json!("hel")));
+}
+
+/// The data of each event, which is named by its type.
+fn data(events: &[Event]) -> Vec<Value> {
+    let data: Vec<_> = events.iter().map(Event::json).collect();
+    for (event, data) in events.iter().zip(&data) {
+        assert_eq!(event.name.as_deref(), data["type"].as_str(), "{event:?}");
+    }
+    data
+}
+
+fn delta(text: &str) -> Value {
+    json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } })
+}
+
+#[tokio::test]
+async fn the_events_of_a_stream() {
+    let (_muster, _upstream, client) = server(Act::Answer(&["hello ", "there"]));
+    let mut body = ask();
+    body["stream"] = true.into();
+    let mut stream = client.stream(PATH, &body).await;
+    assert_eq!(stream.status, 200);
+    assert_eq!(stream.headers["content-type"], "text/event-stream; charset=utf-8");
+    assert_eq!(stream.headers["request-id"], stream.headers["x-request-id"]);
+    let mut events = data(&stream.rest().await);
+    assert!(stream.whole);
+    let message = without_id(events[0]["message"].take(), "msg_");
+    let expected = [
+        json!({ "type": "message_start", "message": null }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        delta("hello "),
+        delta("there"),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn", "stop_sequence": null },
+            "usage": usage(7, 2) }),
+        json!({ "type": "message_stop" }),
+    ];
+    assert_eq!(events, expected);
+    // An estimate of `hi`: two bytes are a token, and four more for the turn.
+    assert_eq!(
+        message,
+        json!({ "type": "message", "role": "assistant", "model": "alpha", "content": [], "stop_reason": null,
+            "stop_sequence": null, "usage": usage(5, 0) })
+    );
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_is_an_error_event_and_the_end() {
+    for act in [Act::CutAfter(2), Act::ErrorAfter(2)] {
+        let (_muster, _upstream, client) = server(act);
+        let mut body = ask();
+        body["stream"] = true.into();
+        let mut stream = client.stream(PATH, &body).await;
+        let id = stream.headers["request-id"].to_str().unwrap().to_owned();
+        let events = data(&stream.rest().await);
+        assert!(stream.whole);
+        let [start, begin, first, second, error] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((&start["type"], &begin["type"]), (&json!("message_start"), &json!("content_block_start")));
+        assert_eq!([first, second], [&delta("w0 "), &delta("w1 ")]);
+        assert_eq!((&error["type"], &error["error"]["type"]), (&json!("error"), &json!("api_error")));
+        assert!(error["error"]["message"].as_str().is_some_and(|message| !message.is_empty()));
+        assert_eq!(error["request_id"], id);
+    }
+}
+
+/// Checks a refusal: its status, its type, its words where they are known, its identifier in three places.
+fn check(what: &str, got: &Answer, status: u16, class: &str, message: Option<&str>) {
+    assert_eq!(got.status, status, "{what}: {}", got.text);
+    let body = got.json();
+    let said = body["error"]["message"].as_str().unwrap_or_default();
+    assert!(!said.is_empty(), "{what}: {body}");
+    let message = message.unwrap_or(said);
+    let id = got.header("request-id").unwrap_or_else(|| panic!("{what}: no request-id"));
+    let error = json!({ "type": class, "message": message });
+    assert_eq!(body, json!({ "type": "error", "error": error, "request_id": id }), "{what}");
+    assert_eq!(got.header("x-request-id"), Some(id), "{what}");
+}
+
+const INVALID: &str = "invalid_request_error";
+
+#[tokio::test]
+async fn bad_requests() {
+    let (_muster, upstream, client) = server_with(Act::Answer(&["hello"]), "[server]\nmax_image_body_bytes = 2048\n");
+    for path in [PATH, COUNT] {
+        let post = |kind: &str, body: String| {
+            answer(client.request(Method::POST, path).header("content-type", kind.to_owned()).body(body))
+        };
+        let got = post("application/json", "{oops".to_owned()).await;
+        check(
+            "malformed JSON",
+            &got,
+            400,
+            INVALID,
+            Some("the body is not JSON: key must be a string at line 1 column 2"),
+        );
+        let got = post("text/plain", ask().to_string()).await;
+        check("wrong type of body", &got, 415, INVALID, None);
+        let got = post("application/json", json!({ "model": "x".repeat(2048) }).to_string()).await;
+        let message = "the body is larger than 2048 bytes, the most taken here";
+        check("oversize body", &got, 413, "request_too_large", Some(message));
+        let got = answer(client.request(Method::PUT, path)).await;
+        check("wrong method", &got, 405, INVALID, Some("this path takes POST"));
+        assert_eq!(got.header("allow"), Some("POST"));
+        let got = client.post(path, &json!({ "model": "alpha", "max_tokens": 1 })).await;
+        check("missing field", &got, 400, INVALID, Some("messages: is required"));
+        let mut tools = ask();
+        tools["tools"] = json!([{ "type": "computer_20250124", "name": "computer" }]);
+        let got = client.post(path, &tools).await;
+        check("a tool of theirs", &got, 400, INVALID, None);
+        assert!(got.json()["error"]["message"].as_str().unwrap().starts_with("tools.0.type: "), "{}", got.text);
+    }
+    let got = client.post(PATH, &json!({ "model": "alpha", "messages": ask()["messages"] })).await;
+    check("no length", &got, 400, INVALID, Some("max_tokens: is required"));
+    let got = client.post("/v1/messages/batches", &json!({})).await;
+    check("unknown path", &got, 404, "not_found_error", None);
+    assert_eq!(upstream.requests(), 0, "what cannot be read goes to no provider");
+}
+
+#[tokio::test]
+async fn models_and_providers_that_cannot_answer() {
+    let (_muster, upstream, client) = server(Act::Status(500, "", "{}"));
+    let mut body = ask();
+    body["model"] = "nope".into();
+    let got = client.post(PATH, &body).await;
+    check("unknown model", &got, 404, "not_found_error", None);
+    body["model"] = "claude-sonnet-5-5".into();
+    let got = client.post(PATH, &body).await;
+    check("unconfigured model", &got, 503, "overloaded_error", None);
+    assert!(got.number("retry-after").is_some());
+    for stream in [false, true] {
+        let mut body = ask();
+        body["stream"] = stream.into();
+        let got = client.post(PATH, &body).await;
+        check("failing provider", &got, 502, "api_error", None);
+        assert!(got.number("retry-after").is_some());
+    }
+    let too_long =
+        r#"{"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}"#;
+    upstream.now(Act::Status(400, "", too_long));
+    check("a prompt that is too long", &client.post(PATH, &ask()).await, 400, INVALID, None);
+}
+
+#[tokio::test]
+async fn callers_and_their_keys() {
+    let (_muster, _upstream, client) = server(Act::Answer(&["hello"]));
+    let narrow = client.make_key(&json!({ "name": "narrow", "scopes": ["memory"] })).await;
+    for (path, body) in [(PATH, ask()), (COUNT, ask())] {
+        let by_header =
+            |key: &str| answer(client.without_key().posting(path, &body).header("x-api-key", key.to_owned()));
+        assert_eq!(by_header(KEY).await.status, 200);
+        assert_eq!(client.post(path, &body).await.status, 200, "a bearer too");
+        assert_eq!(answer(client.posting(path, &body).header("anthropic-version", "2023-06-01")).await.status, 200);
+
+        let got = client.without_key().post(path, &body).await;
+        let how = "send your key as `x-api-key: mst_…` or `Authorization: Bearer mst_…`";
+        check("no key", &got, 401, "authentication_error", Some(how));
+        assert_eq!(got.header("www-authenticate"), Some("Bearer realm=\"muster\""));
+        for got in [by_header(STRANGE_KEY).await, client.with(STRANGE_KEY).post(path, &body).await] {
+            let unknown = "the key is unknown, expired or revoked: ask for a new one";
+            check("a wrong key", &got, 401, "authentication_error", Some(unknown));
+        }
+        let got = by_header(&narrow).await;
+        check("wrong scope", &got, 403, "permission_error", Some("this needs a key with the scope `chat`"));
+    }
+    // Nowhere else among interface B's routes is that header a credential.
+    let got = answer(client.without_key().request(Method::GET, "/v1/models").header("x-api-key", KEY)).await;
+    assert_eq!(got.status, 401);
+}
+
+#[tokio::test]
+async fn limits_are_told_in_both_families() {
+    let (_muster, _upstream, client) = server(Act::Answer(&["hello"]));
+    let limits = json!({ "requests_per_minute": 3, "tokens_per_minute": 1000 });
+    let key = json!({ "name": "k", "scopes": ["chat"], "plan_b": "enterprise", "limits": limits });
+    let client = client.with(client.make_key(&key).await);
+    // Counting spends a request, and no tokens.
+    let got = client.post(COUNT, &ask()).await;
+    assert_eq!(got.status, 200, "{}", got.text);
+    assert_eq!((got.number("anthropic-ratelimit-requests-limit"), got.number("x-ratelimit-limit")), (Some(3), Some(3)));
+    assert_eq!(got.number("anthropic-ratelimit-requests-remaining"), Some(2));
+    assert_eq!(got.number("anthropic-ratelimit-tokens-limit"), Some(1000));
+    assert_eq!(got.number("anthropic-ratelimit-tokens-remaining"), Some(1000));
+    let got = client.post(PATH, &ask()).await;
+    // Reserved are the 5 of the prompt, and the 64 that may be answered.
+    assert_eq!(got.number("anthropic-ratelimit-tokens-remaining"), Some(1000 - 69));
+    for what in ["requests", "tokens"] {
+        let reset = got.header(&format!("anthropic-ratelimit-{what}-reset")).unwrap();
+        let shape: String = reset.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        assert_eq!(shape, "0000-00-00T00:00:00.000Z", "{reset}");
+    }
+    assert_eq!(client.post(PATH, &ask()).await.status, 200);
+    let got = client.post(PATH, &ask()).await;
+    check("spent limit", &got, 429, "rate_limit_error", None);
+    assert!(got.number("retry-after").is_some_and(|wait| (1..=60).contains(&wait)));
+    assert_eq!(got.number("anthropic-ratelimit-requests-remaining"), Some(0));
+}
+
+#[tokio::test]
+async fn tokens_are_counted() {
+    let (_muster, upstream, client) = server(Act::Answer(&["hello"]));
+    let count = async |body: &Value| {
+        let got = client.post(COUNT, body).await;
+        assert_eq!(got.status, 200, "{}", got.text);
+        assert_eq!(got.json().as_object().unwrap().len(), 1);
+        got.json()["input_tokens"].as_u64().unwrap()
+    };
+    // No embedded model is loaded: a token for four bytes, and four more for each turn and each tool.
+    let turn = |text: &str| json!({ "model": "any", "messages": [{ "role": "user", "content": text }] });
+    assert_eq!(count(&turn("hi")).await, 1 + 4);
+    assert_eq!(count(&turn(&"x".repeat(4000))).await, 1000 + 4);
+    let mut body = turn("hi");
+    body["system"] = "12345678".into();
+    assert_eq!(count(&body).await, (1 + 4) + (2 + 4));
+    body["tools"] = json!([{ "name": "abcd", "description": "12345678", "input_schema": {} }]);
+    assert_eq!(count(&body).await, (1 + 4) + (2 + 4) + (1 + 2 + 1 + 4));
+    body["messages"] = json!([{ "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "abcd", "input": {} }] },
+        { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "12345678" }] }]);
+    assert_eq!(count(&body).await, (1 + 1 + 4) + (2 + 4) + (2 + 4) + (1 + 2 + 1 + 4));
+    assert_eq!(upstream.requests(), 0);
+}
+
+#[tokio::test]
+async fn the_address_without_a_version_is_the_same() {
+    let (_muster, _upstream, client) = server(Act::Answer(&["hello"]));
+    assert_eq!(client.post("/messages", &ask()).await.status, 200);
+    check("an alias", &client.without_key().post("/messages", &ask()).await, 401, "authentication_error", None);
+}
