@@ -135,7 +135,7 @@ async fn end(mut process: Process) -> Duration {
     begun.elapsed()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_is_a_span_under_its_callers_with_the_chat_below_and_no_words_of_it() {
     let (folder, collector) = (tempfile::tempdir().unwrap(), Collector::start(true).await);
     let upstream = Upstream::start(Act::Answer(&["answer-", "nobody-hears"]));
@@ -212,7 +212,7 @@ async fn a_request_is_a_span_under_its_callers_with_the_chat_below_and_no_words_
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_provider_is_told_of_our_span() {
     let (folder, collector) = (tempfile::tempdir().unwrap(), Collector::start(true).await);
     // The upstream is a collector too: it keeps the head of nothing but the body, so the header is asked of a real one.
@@ -244,7 +244,7 @@ async fn the_provider_is_told_of_our_span() {
     assert_eq!(attributes(chat)["error.type"], "client");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_hangs_slows_no_request_and_no_end() {
     let (folder, collector) = (tempfile::tempdir().unwrap(), Collector::start(false).await);
     let process = launch(folder.path(), "", &collector);

@@ -155,12 +155,13 @@ impl ChatSpan {
         self.otel.send(Span { context, name, kind: Kind::Client, ended, took: end.took, attributes, failed });
     }
 
-    /// Attempts follow each other from the chat's beginning, as far as their durations say.
+    /// Attempts follow each other from the chat's beginning, as far as their durations say: hedged ones overlapped, and
+    /// none ended after the chat.
     fn tell_attempts(&self, context: Context, end: &End<'_>, ended: SystemTime) {
         let mut at = ended.checked_sub(end.took).unwrap_or(ended);
         for attempt in end.attempts {
             let took = Duration::from_millis(attempt.latency_ms);
-            at += took;
+            at = (at + took).min(ended);
             let mut attributes: Vec<(&'static str, Attribute)> = vec![
                 ("gen_ai.operation.name", self.operation.name().into()),
                 ("gen_ai.provider.name", attempt.provider.as_str().into()),
