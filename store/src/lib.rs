@@ -10,6 +10,7 @@ mod engine;
 mod envelope;
 mod error;
 mod files;
+mod journal;
 mod memory;
 mod migrate;
 mod port;
@@ -27,6 +28,7 @@ pub use engine::{
     TreeCount, inspect_file,
 };
 pub use error::StoreError;
+pub use journal::{Followed, Frames, Journal, JournalOptions, JournalStats, Kept, MAX_FRAME, Replayed};
 pub use memory::MemStore;
 pub use migrate::{FORMAT, Migrated, Migration, migrate};
 pub use port::{Batch, Expect, Op, Order, Page, Rec, Report, Scan, Store, StoreStats, Tree};
