@@ -16,8 +16,10 @@ use muster_actors::{Clock, Millis};
 use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, Options as ModelOptions, Selection};
 use muster_providers::{EMBEDDED_PROVIDER, EmbeddedAdapter, Registry};
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
+use tokio::sync::Semaphore;
 
 use crate::config::{Config, Source};
+use crate::otel::Otel;
 use crate::telemetry::Metrics;
 use crate::{probes, provider_setup};
 
@@ -46,6 +48,8 @@ pub struct App {
     pub embedder: Arc<LocalEmbedder>,
     pub health: Health,
     pub metrics: Metrics,
+    /// `None` where nothing is exported.
+    pub otel: Option<Otel>,
     pub started_at: Millis,
     /// Providers of the chain besides the embedded model.
     pub remote_providers: usize,
@@ -53,7 +57,9 @@ pub struct App {
     pub first_key: Option<String>,
     draining: AtomicBool,
     local: Arc<LocalModel>,
-    sled: Arc<SledStore>,
+    pub(crate) sled: Arc<SledStore>,
+    /// One backup is written at a time.
+    pub(crate) backing_up: Semaphore,
     arbiters: Vec<Arbiter>,
 }
 
@@ -125,6 +131,7 @@ impl App {
         );
 
         let metrics = Metrics::new().map_err(|error| failed("metrics")(&error))?;
+        let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let parts = probes::Parts {
             config: config.clone(),
             source,
@@ -163,11 +170,13 @@ impl App {
             embedder,
             health,
             metrics,
+            otel,
             remote_providers,
             first_key,
             draining: AtomicBool::new(false),
             local,
             sled,
+            backing_up: Semaphore::new(1),
             arbiters,
         })
     }
@@ -188,6 +197,9 @@ impl App {
         self.drain();
         if let Err(error) = self.ledger.flush().await {
             tracing::warn!(%error, "the ledger is not all in the store: its journal holds the rest");
+        }
+        if let Some(otel) = &self.otel {
+            otel.stop().await;
         }
         self.tree.stop().await;
         let sled = Arc::clone(&self.sled);
@@ -220,6 +232,9 @@ impl App {
         set("model", "waiting", model.waiting as u64);
         set("model", "restarts", model.restarts);
         set("health", "score", self.health.report().score.into());
+        if let Some(otel) = &self.otel {
+            set("telemetry", "dropped_spans", otel.dropped());
+        }
         for actor in self.tree.snapshot() {
             set(&actor.path, "mailbox_depth", actor.mailbox_depth as u64);
             set(&actor.path, "restarts", actor.restarts);
@@ -250,11 +265,16 @@ pub fn model_options(config: &Config) -> ModelOptions {
     options
 }
 
-/// Opens the store of the settings.
-pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
+/// The settings of the store.
+pub fn store_options(config: &Config) -> StoreOptions {
     let mut options = StoreOptions::new(&config.store.path);
     options.cache_bytes = config.store.cache_mib << 20;
-    let opened = SledStore::open(options).map_err(|error| failed("the store")(&error))?;
+    options
+}
+
+/// Opens the store of the settings.
+pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
+    let opened = SledStore::open(store_options(config)).map_err(|error| failed("the store")(&error))?;
     if let Some(what) = &opened.quarantined {
         tracing::error!(%what, "the store was corrupt and was set aside");
     }
@@ -276,7 +296,7 @@ fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
     })
 }
 
-const SNAPSHOTS_KEPT: usize = 2;
+pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
 /// Makes the first key where there is none, and gives its text to be shown once.
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {
