@@ -1,6 +1,7 @@
 //! Inference in this process, behind small traits. Knows nobody: no actor, no HTTP.
 
 mod chat;
+mod embed;
 mod local;
 mod manifest;
 mod select;
@@ -19,7 +20,7 @@ mod memory;
 mod plan;
 #[cfg(feature = "llm")]
 mod resolve;
-#[cfg(feature = "llm")]
+#[cfg(any(feature = "llm", feature = "embed"))]
 mod restart;
 #[cfg(feature = "llm")]
 mod schema;
@@ -29,14 +30,15 @@ mod speech;
 mod stop;
 #[cfg(feature = "llm")]
 mod utf8;
-#[cfg(feature = "llm")]
+#[cfg(any(feature = "llm", feature = "embed"))]
 mod verify;
 
 pub use chat::{
     ChatModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Role,
     Status, TokenUsage, Turn,
 };
+pub use embed::{EmbedError, EmbedFuture, EmbedInfo, EmbedModel, EmbedOptions, EmbedStats, Embeddings, LocalEmbedder};
 pub use local::{LocalModel, Options};
-pub use manifest::{HubSource, Manifest, ManifestError, ModelEntry, PackagePart};
+pub use manifest::{EmbeddingEntry, FileRole, HubSource, Manifest, ManifestError, ModelEntry, ModelFile, PackagePart};
 pub use select::Selection;
 pub use tool::{MAX_CALLS, Tool, ToolCall, ToolChoice, Toolbox};

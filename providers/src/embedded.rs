@@ -9,11 +9,15 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
-use muster_models::{ChatModel, Generation};
+use muster_models::{ChatModel, EmbedModel, Generation};
 
-use crate::{Adapter, Call, ChatEvent, ChatReply, ChatStream, Choice, Delta, Fault, FinishReason, ToolCall, ToolDelta};
+use crate::{
+    Adapter, Call, ChatEvent, ChatReply, ChatStream, Choice, Delta, EmbedCall, EmbedReply, Fault, FinishReason,
+    ToolCall, ToolDelta,
+};
 use answers::Answers;
 use fault::fault;
+pub(crate) use fault::{ABSENT_RETRY, LOADING_RETRY};
 
 /// How long a request may stand in the model's own line, on top of the call's bound of the first delta: the line is
 /// bounded by the model and moves at the pace of a CPU, so waiting in it is no sign of a failure. The chain's deadline
@@ -24,11 +28,19 @@ pub const QUEUE_PATIENCE: Duration = Duration::from_secs(120);
 #[derive(Debug, Clone)]
 pub struct EmbeddedAdapter {
     model: Arc<dyn ChatModel>,
+    vectors: Option<Arc<dyn EmbedModel>>,
 }
 
 impl EmbeddedAdapter {
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
-        Self { model }
+        Self { model, vectors: None }
+    }
+
+    /// With an embedding model too; without one it gives no vectors.
+    #[must_use]
+    pub fn with_embeddings(mut self, model: Arc<dyn EmbedModel>) -> Self {
+        self.vectors = Some(model);
+        self
     }
 
     /// All answers or none: those that were let in are cancelled by being dropped where a further one is not.
@@ -78,6 +90,16 @@ impl Adapter for EmbeddedAdapter {
             Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
         }
         .boxed()
+    }
+
+    fn embed(&self, call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
+        match &self.vectors {
+            Some(model) => crate::embedded_vectors::embed(model, call),
+            None => {
+                let fault = Fault::unsupported("model", "this server runs no embedding model of its own");
+                std::future::ready(Err(fault)).boxed()
+            }
+        }
     }
 
     fn count_prompt(&self, call: &Call) -> Option<u32> {

@@ -7,9 +7,9 @@ use muster_models::ModelError;
 use crate::{ClientFault, Fault, FaultClass, Phase};
 
 /// Loading a model takes seconds to a minute.
-const LOADING_RETRY: Duration = Duration::from_secs(5);
+pub(crate) const LOADING_RETRY: Duration = Duration::from_secs(5);
 /// Nothing changes until someone installs the files.
-const ABSENT_RETRY: Duration = Duration::from_secs(60);
+pub(crate) const ABSENT_RETRY: Duration = Duration::from_secs(60);
 
 /// The engine went away without a word.
 pub(super) fn died(phase: Phase) -> Fault {
