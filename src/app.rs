@@ -7,16 +7,19 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use muster_actors::health::Health;
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
+use muster_actors::ledger::{Ledger, LedgerOptions};
 use muster_actors::limits::{Options as LimiterOptions, RateLimiter};
 use muster_actors::provider::Chain;
 use muster_actors::supervise::Tree;
 use muster_actors::upkeep::{self, Job};
 use muster_actors::{Clock, Millis};
-use muster_models::{ChatModel, LocalModel, Options as ModelOptions, Selection};
-use muster_providers::{EMBEDDED_PROVIDER, Registry};
+use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, Options as ModelOptions, Selection};
+use muster_providers::{EMBEDDED_PROVIDER, EmbeddedAdapter, Registry};
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
+use tokio::sync::Semaphore;
 
 use crate::config::{Config, Source};
+use crate::otel::Otel;
 use crate::telemetry::Metrics;
 use crate::{probes, provider_setup};
 
@@ -38,11 +41,15 @@ pub struct App {
     pub store: StoreRef,
     pub keys: Keys,
     pub limiter: RateLimiter,
+    pub ledger: Ledger,
     pub registry: Arc<Registry>,
     pub chain: Chain,
     pub model: Arc<dyn ChatModel>,
+    pub embedder: Arc<LocalEmbedder>,
     pub health: Health,
     pub metrics: Metrics,
+    /// `None` where nothing is exported.
+    pub otel: Option<Otel>,
     pub started_at: Millis,
     /// Providers of the chain besides the embedded model.
     pub remote_providers: usize,
@@ -50,7 +57,9 @@ pub struct App {
     pub first_key: Option<String>,
     draining: AtomicBool,
     local: Arc<LocalModel>,
-    sled: Arc<SledStore>,
+    pub(crate) sled: Arc<SledStore>,
+    /// One backup is written at a time.
+    pub(crate) backing_up: Semaphore,
     arbiters: Vec<Arbiter>,
 }
 
@@ -93,7 +102,22 @@ impl App {
         let local = LocalModel::start(model_options(&config));
         let model: Arc<dyn ChatModel> = Arc::clone(&local) as _;
         let registry = Arc::new(provider_setup::registry(&config, &*model)?);
-        let providers = provider_setup::providers(&config, &registry, &model)?;
+        let embedder = LocalEmbedder::start(EmbedOptions {
+            cache_dir: config.llm.cache.clone(),
+            threads: if config.embeddings.threads > 0 {
+                config.embeddings.threads
+            } else {
+                EmbedOptions::default().threads
+            },
+            queue: config.embeddings.queue,
+        });
+        let embedded = EmbeddedAdapter::new(Arc::clone(&model)).with_embeddings(Arc::clone(&embedder) as _);
+        let providers = provider_setup::providers(&config, &registry, &Arc::new(embedded))?;
+        let folder = config.store.path.join("ledger");
+        let ledger_options = LedgerOptions::default();
+        let ledger = Ledger::start(&tree.group("ledger"), first(), &store, &folder, &clock, ledger_options)
+            .map_err(|error| failed("the ledger's journal")(&error))?;
+        let till = provider_setup::till(&config, &ledger, &clock);
         let remote_providers = registry.chain().filter(|id| *id != EMBEDDED_PROVIDER).count();
         let chain = Chain::start(
             &tree.group("providers"),
@@ -103,9 +127,11 @@ impl App {
             Arc::new(provider_setup::Counter(Arc::clone(&model))),
             provider_setup::options(&config),
             &clock,
+            Some(till),
         );
 
         let metrics = Metrics::new().map_err(|error| failed("metrics")(&error))?;
+        let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let parts = probes::Parts {
             config: config.clone(),
             source,
@@ -119,10 +145,11 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), limiter.up()) };
+        let up = async { tokio::join!(keys.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys and limits could not be read within 30 s: see the log, then run `muster doctor`".to_owned(),
+                "keys, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                    .to_owned(),
             )
         })?;
         let first_key = first_key(&keys, bootstrap).await?;
@@ -136,16 +163,20 @@ impl App {
             store: StoreRef(store),
             keys,
             limiter,
+            ledger,
             registry,
             chain,
             model,
+            embedder,
             health,
             metrics,
+            otel,
             remote_providers,
             first_key,
             draining: AtomicBool::new(false),
             local,
             sled,
+            backing_up: Semaphore::new(1),
             arbiters,
         })
     }
@@ -164,6 +195,12 @@ impl App {
     /// Stops the actors, then closes the store: what was acknowledged is on the disk.
     pub async fn stop(&self) {
         self.drain();
+        if let Err(error) = self.ledger.flush().await {
+            tracing::warn!(%error, "the ledger is not all in the store: its journal holds the rest");
+        }
+        if let Some(otel) = &self.otel {
+            otel.stop().await;
+        }
         self.tree.stop().await;
         let sled = Arc::clone(&self.sled);
         // Only a panic inside could be told here, and the store is closed by its drop all the same.
@@ -195,6 +232,9 @@ impl App {
         set("model", "waiting", model.waiting as u64);
         set("model", "restarts", model.restarts);
         set("health", "score", self.health.report().score.into());
+        if let Some(otel) = &self.otel {
+            set("telemetry", "dropped_spans", otel.dropped());
+        }
         for actor in self.tree.snapshot() {
             set(&actor.path, "mailbox_depth", actor.mailbox_depth as u64);
             set(&actor.path, "restarts", actor.restarts);
@@ -225,11 +265,16 @@ pub fn model_options(config: &Config) -> ModelOptions {
     options
 }
 
-/// Opens the store of the settings.
-pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
+/// The settings of the store.
+pub fn store_options(config: &Config) -> StoreOptions {
     let mut options = StoreOptions::new(&config.store.path);
     options.cache_bytes = config.store.cache_mib << 20;
-    let opened = SledStore::open(options).map_err(|error| failed("the store")(&error))?;
+    options
+}
+
+/// Opens the store of the settings.
+pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
+    let opened = SledStore::open(store_options(config)).map_err(|error| failed("the store")(&error))?;
     if let Some(what) = &opened.quarantined {
         tracing::error!(%what, "the store was corrupt and was set aside");
     }
@@ -251,7 +296,7 @@ fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
     })
 }
 
-const SNAPSHOTS_KEPT: usize = 2;
+pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
 /// Makes the first key where there is none, and gives its text to be shown once.
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {

@@ -4,6 +4,7 @@
 
 mod alias;
 pub mod app;
+mod backup;
 mod body;
 mod chat;
 pub mod cli;
@@ -15,6 +16,7 @@ mod limit_headers;
 mod log_writer;
 mod models_list;
 pub mod openapi;
+pub mod otel;
 mod probes;
 mod provider_setup;
 mod report;
@@ -22,4 +24,5 @@ mod respond;
 pub mod server;
 mod sse;
 pub mod telemetry;
+pub mod tls;
 mod tokens;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_cors::Cors;
@@ -14,12 +15,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::app::App;
 use crate::http;
 use crate::respond::respond;
+use crate::tls::Certificate;
 
 /// A bound server that serves from the moment it is made.
 pub struct Server {
     app: web::Data<App>,
     address: SocketAddr,
     http: ActixServer,
+    certificate: Option<Arc<Certificate>>,
     /// SIGTERM and SIGINT, heard from before the address is told: whoever was told it may send one.
     signals: [Signal; 2],
 }
@@ -37,11 +40,15 @@ impl Server {
     /// The address cannot be had: which, and why; or signals cannot be heard.
     pub fn bind(app: App) -> io::Result<Self> {
         let settings = app.config.server.clone();
+        let certificate = Certificate::read(&settings.tls).map_err(io::Error::other)?;
         let listener = TcpListener::bind(settings.listen).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}: set server.listen or --listen", settings.listen))
         })?;
         let address = listener.local_addr()?;
         let app = web::Data::new(app);
+        if let Some(otel) = &app.otel {
+            otel.start(&app.clone().into_inner());
+        }
         let shared = app.clone();
         let origins = settings.cors_origins.clone();
         let mut server = HttpServer::new(move || {
@@ -63,13 +70,30 @@ impl Server {
         if settings.workers > 0 {
             server = server.workers(settings.workers);
         }
+        let server = match &certificate {
+            Some(certificate) => {
+                let config = certificate.server_config().map_err(io::Error::other)?;
+                server.tcp_nodelay(true).listen_rustls_0_23(listener, config)?
+            }
+            None => server.listen(listener)?,
+        };
         let signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
-        Ok(Self { app, address, http: server.listen(listener)?.run(), signals })
+        Ok(Self { app, address, http: server.run(), certificate, signals })
     }
 
     /// Where it serves.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// `http` or `https`, and where it serves.
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.certificate.is_some() { "https" } else { "http" }, self.address)
+    }
+
+    /// The certificate that is shown, to be read anew; `None` where TLS is off.
+    pub fn certificate(&self) -> Option<Arc<Certificate>> {
+        self.certificate.clone()
     }
 
     /// The application's state.

@@ -80,6 +80,11 @@ impl Metrics {
         self.tokens.with_label_values(&[provider, model, "completion"]).inc_by(usage.completion_tokens.into());
     }
 
+    /// Everything, to be written in another format.
+    pub(crate) fn families(&self) -> Vec<prometheus::proto::MetricFamily> {
+        self.registry.gather()
+    }
+
     /// Everything in Prometheus' text format.
     pub fn text(&self) -> String {
         let mut out = Vec::new();

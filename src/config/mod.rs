@@ -6,6 +6,7 @@ mod load;
 
 pub use load::{ConfigError, Source, api_key, bootstrap_key, load, parse};
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,9 +21,12 @@ pub struct Config {
     pub server: Server,
     pub store: Store,
     pub log: Log,
+    pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,
     pub chain: Chain,
+    pub budget: Budget,
+    pub embeddings: Embeddings,
     pub limits: LimitTable,
 }
 
@@ -43,6 +47,23 @@ pub struct Server {
     pub max_connections: usize,
     /// Origins whose pages may call from a browser; none by default.
     pub cors_origins: Vec<String>,
+    pub tls: Tls,
+}
+
+/// HTTPS; off while both are empty.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tls {
+    /// PEM: the server's certificate, then those of its issuers.
+    pub cert: PathBuf,
+    /// PEM: the certificate's private key, without a password.
+    pub key: PathBuf,
+}
+
+impl Tls {
+    pub fn on(&self) -> bool {
+        !self.cert.as_os_str().is_empty()
+    }
 }
 
 impl Default for Server {
@@ -55,6 +76,7 @@ impl Default for Server {
             max_image_body_bytes: 24 << 20,
             max_connections: 25_000,
             cors_origins: Vec::new(),
+            tls: Tls::default(),
         }
     }
 }
@@ -92,6 +114,31 @@ pub struct Log {
 impl Default for Log {
     fn default() -> Self {
         Self { format: LogFormat::Text, level: "info".to_owned() }
+    }
+}
+
+/// Export to an OpenTelemetry collector; off while `otlp_endpoint` is empty.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Telemetry {
+    /// The collector's address for OTLP over HTTP, without `/v1/traces`.
+    pub otlp_endpoint: String,
+    pub service_name: String,
+    pub traces: bool,
+    pub metrics: bool,
+    /// From one export of the metrics to the next.
+    pub interval_seconds: u64,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self {
+            otlp_endpoint: String::new(),
+            service_name: "muster".to_owned(),
+            traces: true,
+            metrics: true,
+            interval_seconds: 60,
+        }
     }
 }
 
@@ -141,6 +188,30 @@ pub struct Provider {
     /// The key, once read from `api_key_env`.
     #[serde(skip)]
     pub api_key: Option<Secret>,
+}
+
+/// Money of a calendar month (UTC); a key's own stands in its record.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// USD by model, for all keys together.
+    pub models: BTreeMap<String, f64>,
+}
+
+/// The embedded embedding model.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Embeddings {
+    /// Threads; 0 is one for each core.
+    pub threads: usize,
+    /// Texts that may wait.
+    pub queue: usize,
+}
+
+impl Default for Embeddings {
+    fn default() -> Self {
+        Self { threads: 0, queue: 4096 }
+    }
 }
 
 /// A provider's key, never shown.
