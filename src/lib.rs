@@ -13,6 +13,7 @@ mod error;
 mod guard;
 mod http;
 mod limit_headers;
+pub mod live;
 mod log_writer;
 mod models_list;
 pub mod openapi;

@@ -25,6 +25,8 @@ pub struct Server {
     certificate: Option<Arc<Certificate>>,
     /// SIGTERM and SIGINT, heard from before the address is told: whoever was told it may send one.
     signals: [Signal; 2],
+    /// SIGHUP: the settings are to be read again.
+    hangup: Signal,
 }
 
 impl std::fmt::Debug for Server {
@@ -39,12 +41,14 @@ impl Server {
     /// # Errors
     /// The address cannot be had: which, and why; or signals cannot be heard.
     pub fn bind(app: App) -> io::Result<Self> {
-        let settings = app.config.server.clone();
+        let settings = app.live().config.server.clone();
         let certificate = Certificate::read(&settings.tls).map_err(io::Error::other)?;
         let listener = TcpListener::bind(settings.listen).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}: set server.listen or --listen", settings.listen))
         })?;
         let address = listener.local_addr()?;
+        // Set once: this is the only place.
+        let _ = app.certificate.set(certificate.clone());
         let app = web::Data::new(app);
         if let Some(otel) = &app.otel {
             otel.start(&app.clone().into_inner());
@@ -78,7 +82,8 @@ impl Server {
             None => server.listen(listener)?,
         };
         let signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
-        Ok(Self { app, address, http: server.run(), certificate, signals })
+        let hangup = signal(SignalKind::hangup())?;
+        Ok(Self { app, address, http: server.run(), certificate, signals, hangup })
     }
 
     /// Where it serves.
@@ -122,6 +127,7 @@ impl Server {
     pub async fn run(self) -> io::Result<()> {
         let [mut terminate, mut interrupt] = self.signals;
         let (app, handle) = (self.app, self.http.handle());
+        actix_web::rt::spawn(reload_at(self.hangup, app.clone()));
         let first = async {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             tracing::info!("draining");
@@ -134,6 +140,15 @@ impl Server {
         app.stop().await;
         tracing::info!("stopped");
         served
+    }
+}
+
+/// Reads the settings again at each SIGHUP.
+async fn reload_at(mut hangup: Signal, app: web::Data<App>) {
+    while hangup.recv().await.is_some() {
+        if let Err(error) = app.reload().await {
+            tracing::error!(%error, "settings not reloaded: everything stays as it was");
+        }
     }
 }
 

@@ -241,7 +241,7 @@ fn fill(folder: &Path, count: u32) {
     store.close();
 }
 
-const FILL: u32 = 30_000;
+const FILL: u32 = 15_000;
 
 #[test]
 fn compaction_gives_space_back_and_keeps_every_record() {
@@ -326,8 +326,8 @@ fn a_restore_or_a_compaction_killed_at_any_moment_leaves_the_old_or_the_new() {
     let begun = Instant::now();
     killed_after(whole.path(), &["compact"], None);
     let takes = begun.elapsed();
-    for round in 0..10_u32 {
-        killed_after(whole.path(), &["compact"], Some(takes.mul_f64(0.5 + f64::from(round) * 0.06)));
+    for round in 0..8_u32 {
+        killed_after(whole.path(), &["compact"], Some(takes.mul_f64(0.5 + f64::from(round) * 0.08)));
         let found = said(&on(whole.path(), &["verify", "--json"]));
         assert_eq!((&found["ok"], records(&found, "ledger")), (&json!(true), u64::from(FILL)), "round {round}");
     }

@@ -31,7 +31,7 @@ const COUNTED_BYTES_PER_TOKEN: usize = 4;
 pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
     let reservation = reservation.asked();
     let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &ask));
-    let answer = match app.chain.complete(ask).await {
+    let answer = match app.live().chain.complete(ask).await {
         Ok(answer) => answer,
         Err(refused) => {
             reservation.settle(0);
@@ -67,7 +67,7 @@ pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result
             metrics.tokens(provider, model, end.usage);
         }
     };
-    let streaming = app.chain.stream(ask, settle).await;
+    let streaming = app.live().chain.stream(ask, settle).await;
     match (&span, &streaming) {
         (Some(span), Ok(streaming)) => span.opened(&streaming.attempts),
         (Some(span), Err(refused)) => span.refused(refused),
@@ -123,7 +123,7 @@ pub async fn embed(
         traceparent: otel::traceparent(http),
         spend: spend(http, most),
     };
-    match app.chain.embed(ask).await {
+    match app.live().chain.embed(ask).await {
         Ok(embedded) => {
             reservation.settle(embedded.usage.total());
             app.metrics.tokens(&embedded.provider_id, &embedded.model_id, embedded.usage);

@@ -33,6 +33,10 @@ pub struct Source {
 }
 
 impl Source {
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// What has changed since the start, if anything.
     ///
     /// # Errors
@@ -45,7 +49,9 @@ impl Source {
         }
         let name = path.display().to_string();
         parse(&text, &name, std::env::vars())?;
-        Ok(Some(format!("{name} was changed since the start: restart to use it")))
+        Ok(Some(format!(
+            "{name} was changed since the start: `muster` takes it up at SIGHUP or POST /api/v1/admin/reload"
+        )))
     }
 }
 

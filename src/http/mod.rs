@@ -62,6 +62,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource!("/api/v1/keys/{id}", get => keys::get, delete => keys::revoke))
         .service(resource!("/api/v1/keys/{id}/rotate", post => keys::rotate))
         .service(resource!("/api/v1/admin/backup", post => admin::backup))
+        .service(resource!("/api/v1/admin/reload", post => admin::reload))
         .service(resource!("/openapi.json", get => docs::openapi))
         .service(resource!("/docs", get => docs::swagger))
         .service(resource!("/redoc", get => docs::redoc))
