@@ -22,6 +22,13 @@ CHECKS = [
     "allow_header_conformance",
     "ignored_auth",
 ]
+# The key in the headers that the description names.
+AUTH = """
+[auth.openapi.key]
+bearer = "{key}"
+[auth.openapi.x_api_key]
+api_key = "{key}"
+"""
 
 
 def make_key(muster):
@@ -51,8 +58,8 @@ def succeeded(muster):
 
 
 def test_every_answer_is_as_described(muster, tmp_path):
+    (tmp_path / "schemathesis.toml").write_text(AUTH.format(key=muster.key))
     command = [str(Path(sys.executable).parent / "schemathesis"), "run", f"{muster.origin}/openapi.json"]
-    command += ["--header", f"Authorization: Bearer {muster.key}", "--header", f"X-Api-Key: {muster.key}"]
     command += ["--checks", ",".join(CHECKS)]
     command += ["--phases", "examples,coverage,fuzzing", "--mode", "all", "--seed", SEED, "--max-examples", EXAMPLES]
     command += ["--workers", "1", "--request-timeout", "30", "--suppress-health-check", "all", "--no-color"]

@@ -98,11 +98,11 @@ class Handler(BaseHTTPRequestHandler):
             self.stream(body)
         else:
             message, reason = answer_to(body)
-            choices = [{"index": at, "message": message, "finish_reason": reason} for at in range(body.get("n") or 1)]
+            choices = [{"index": at, "message": message, "finish_reason": reason} for at in range(count_of(body))]
             self.json(200, self.shape(model, "chat.completion", choices, usage=USAGE))
 
     def stream(self, body):
-        model, count = body["model"], body.get("n") or 1
+        model, count = body["model"], count_of(body)
         self.begin_events()
         for index in range(count):
             self.deltas(model, [choice_of({"role": "assistant", "content": ""}, index=index)])
@@ -179,6 +179,11 @@ class Handler(BaseHTTPRequestHandler):
 
 def choice_of(delta, finish_reason=None, index=0):
     return {"index": index, "delta": delta, "finish_reason": finish_reason}
+
+
+def count_of(body):
+    """How many answers are asked for; `2.0` is a whole number too."""
+    return int(body.get("n") or 1)
 
 
 def calls_tools(body):

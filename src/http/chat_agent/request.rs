@@ -22,7 +22,7 @@ pub struct ChatMessageAgent {
     /// `system`, `developer`, `user`, `assistant` or `tool`.
     pub role: String,
     /// A string, or a list of parts as in interface B.
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::schema::TextOrParts)]
     pub content: serde_json::Value,
 }
 
