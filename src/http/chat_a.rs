@@ -27,7 +27,7 @@ pub struct ChatABody {
     /// An id of `GET /api/models`, or `fast`, `reasoning`, `vision`, `code`, `default`; the platform's default if left out.
     pub model: Option<String>,
     /// True: server-sent events `delta`, then `done` or `error`.
-    #[schema(default = false)]
+    #[schema(value_type = Option<bool>, default = false)]
     pub stream: bool,
     /// 0 to 1.
     #[schema(minimum = 0, maximum = 1)]

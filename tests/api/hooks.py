@@ -47,6 +47,9 @@ def map_body(context, body):
     good = BODIES.get(context.operation.path)
     if good is None or not isinstance(body, dict):
         return body
+    # A bound of a few milliseconds is run into, rightly, and told as 503.
+    if isinstance(body.get("deadline_ms"), (int, float)):
+        body = body | {"deadline_ms": max(body["deadline_ms"], 60_000)}
     sort = len(json.dumps(body, default=str)) % 4
     if sort == 0:
         return body

@@ -67,7 +67,6 @@ def test_every_answer_is_as_described(muster, tmp_path):
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     hooks = {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "MUSTER_TEST_KEY_ID": make_key(muster)}
     done = subprocess.run(command, cwd=tmp_path, env=kept | hooks, capture_output=True, text=True, timeout=540)
-    print(get(muster, "/metrics"))
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     never = sorted(described(muster) - succeeded(muster))
     assert not never, f"none of the calls made there was good enough: {never}"

@@ -72,7 +72,7 @@ pub struct ChatCompletionBody {
     /// Default 2000; `max_completion_tokens` is its other name.
     #[schema(minimum = 1, default = 2000)]
     pub max_tokens: Option<u32>,
-    #[schema(default = false)]
+    #[schema(value_type = Option<bool>, default = false)]
     pub stream: bool,
     /// `{"include_usage": true}`: a last chunk with `choices: []` and the usage.
     #[schema(value_type = Option<Object>)]
