@@ -77,15 +77,15 @@ impl House {
         }
     }
 
-    /// Tokens of the prompt and of the answer that are on record for a provider.
-    pub async fn counted(&self, provider: &str) -> (u64, u64) {
-        let metrics = self.client().get("/metrics").await.text;
-        let of = |kind: &str| {
-            let labels = [format!("provider=\"{provider}\""), format!("kind=\"{kind}\"")];
-            let samples = metrics.lines().filter(|line| line.starts_with("muster_tokens_total{"));
-            let samples = samples.filter(|line| labels.iter().all(|label| line.contains(label)));
-            samples.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
-        };
-        (of("prompt"), of("completion"))
+    /// What the ledger says of the one call that was made, once it is entered: it is told beside the answer.
+    pub async fn entered(&self) -> Value {
+        let (client, asked) = (self.client(), Instant::now());
+        loop {
+            let report = client.get("/api/v1/usage").await.json();
+            if report["total"]["requests"] != 0 {
+                return report;
+            }
+            assert!(asked.elapsed() < PATIENCE, "nothing is entered: {report}");
+        }
     }
 }

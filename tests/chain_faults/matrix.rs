@@ -119,17 +119,29 @@ impl Field {
         }
     }
 
-    /// What is on record of tokens: nothing of a call that brought nothing, the figures of a whole answer, and of a
-    /// stream that broke off what was delivered of it.
+    /// One line for each call, however it ended: nothing is owed for one that brought nothing, the provider's figures
+    /// for a whole answer, and for a stream that broke off what was delivered of it.
     async fn ledger_says(self, house: &House) {
-        let (first, second) = (house.counted("one").await, house.counted("two").await);
+        let report = house.entered().await;
+        let [line] = &report["usage"].as_array().unwrap()[..] else { panic!("{self:?}: {report}") };
+        let number = |name: &str| line[name].as_u64().unwrap();
+        let tokens = (number("prompt_tokens"), number("completion_tokens"));
+        assert_eq!((number("requests"), number("cancelled")), (1, 0), "{self:?}: {line}");
         match (self.fault.shows(self.streamed), self.behind) {
-            (Shows::BeforeContent, Behind::Nobody) => assert_eq!((first, second), ((0, 0), (0, 0)), "{self:?}"),
-            (Shows::BeforeContent, Behind::Healthy) => assert_eq!((first, second), ((0, 0), (7, 2)), "{self:?}"),
+            (Shows::BeforeContent, Behind::Nobody) => {
+                assert_eq!((number("failed"), tokens), (1, (0, 0)), "{self:?}: {line}");
+                assert_eq!(line["cost_usd"], 0.0, "{self:?}: {line}");
+            }
+            (Shows::BeforeContent, Behind::Healthy) => {
+                assert_eq!((number("failed"), tokens), (0, (7, 2)), "{self:?}: {line}");
+                assert_eq!((&line["model"], number("estimated_requests")), (&"beta".into(), 0), "{self:?}: {line}");
+            }
             (Shows::AfterTen, _) => {
-                assert_eq!(second, (0, 0), "{self:?}");
-                // Counted here, as no figures came: 30 characters, of four to a token by the coarsest count, one by the finest.
-                assert!(first.0 > 0 && (7..=30).contains(&first.1), "{self:?}: {first:?}");
+                assert_eq!((number("failed"), &line["model"]), (1, &"alpha".into()), "{self:?}: {line}");
+                // Counted here, as no figures came: 30 characters, of four to a token by the coarsest count, one by
+                // the finest.
+                assert_eq!(number("estimated_requests"), 1, "{self:?}: {line}");
+                assert!(tokens.0 > 0 && (7..=30).contains(&tokens.1), "{self:?}: {line}");
             }
         }
     }
