@@ -44,7 +44,7 @@ bench: setup-build models ## measure: a rate decision, an ask, durable writes, t
 
 # The order shares the most: the tests build everything and run llama.cpp's build script; clippy and the documentation
 # then need the dependencies' metadata only, once for both. The cheap ones stand first, so that a slip is told early.
-PARTS := check-fmt deny test-rust test-python clippy docs
+PARTS := check-fmt deny test-rust test-python test-node test-api clippy docs
 
 .PHONY: test
 test: setup models-small ## everything that CI runs, with a summary at the end
@@ -69,11 +69,25 @@ test-rust: setup models-small ## the Rust tests, documentation examples too
 
 # The binary is the one that the Rust tests built: `cargo build` would choose other features of the dependencies (those of
 # the tests count there), and compile half of them again.
+MUSTER_BIN ?= $(TARGET)/debug/muster
+RUNNING := MUSTER_BIN="$(MUSTER_BIN)" MUSTER_MODELS_DIR="$${MUSTER_MODELS_DIR:-models-cache}"
+PYTEST := $(RUNNING) $(PYTHON) -m pytest -q -p no:cacheprovider
+
+.PHONY: built
+built: setup
+	@test -x "$(MUSTER_BIN)" || { echo "no $(MUSTER_BIN): run make test-rust first" >&2; exit 1; }
+
 .PHONY: test-python
-test-python: setup models-small ## the official openai client against a running server (after test-rust)
-	@test -x "$(TARGET)/debug/muster" || { echo "no $(TARGET)/debug/muster: run make test-rust first" >&2; exit 1; }
-	@MUSTER_BIN="$(TARGET)/debug/muster" MUSTER_MODELS_DIR="$${MUSTER_MODELS_DIR:-models-cache}" \
-	    $(PYTHON) -m pytest -q -p no:cacheprovider tests/openai_client
+test-python: built models-small ## the official Python clients and LangChain against a running server (after test-rust)
+	@$(PYTEST) tests/openai_client tests/clients
+
+.PHONY: test-node
+test-node: built ## the official openai client for Node against a running server (after test-rust)
+	@$(RUNNING) node --test --test-reporter=spec tests/clients/node/*.test.js
+
+.PHONY: test-api
+test-api: built ## made-up calls of every described route: no server error, every answer as described (after test-rust)
+	@$(PYTEST) tests/api
 
 .PHONY: check-fmt
 check-fmt:

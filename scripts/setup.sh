@@ -2,7 +2,7 @@
 # Installs what a build and a test run need and the machine lacks. Safe to run again; done in a moment when all is there.
 #
 #   scripts/setup.sh build   what `make run` and `make bench` need: a C++ tool chain, cmake, libclang, a Python of our own
-#   scripts/setup.sh         that, and what `make test` needs: cargo-nextest, cargo-deny, the official openai client
+#   scripts/setup.sh         that, and what `make test` needs: cargo-nextest, cargo-deny, the official clients
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,6 +35,12 @@ missing_packages() {
     have_libclang || echo libclang-dev
     have python3 || echo python3
     have_venv || echo python3-venv
+}
+
+# Those that the tests need besides.
+missing_test_packages() {
+    have node || echo nodejs
+    have npm || echo npm
 }
 
 # install_packages NAME...: with apt-get, as root or through sudo; says what to install where neither is to be had.
@@ -94,6 +100,16 @@ install_test_tools() {
     printf '%s\n' "$stamp" >.venv/setup-stamp
 }
 
+# The official client for Node, into the folder of its tests. What is there is stamped as .venv is.
+install_node_clients() {
+    local folder=tests/clients/node stamp
+    stamp=$(cat "$folder/package-lock.json" <(node --version) | sha256sum)
+    [ "$(cat "$folder/node_modules/setup-stamp" 2>/dev/null)" = "$stamp" ] && return
+    say "installing the client for Node into $folder/node_modules"
+    (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
+    printf '%s\n' "$stamp" >"$folder/node_modules/setup-stamp"
+}
+
 purpose=${1:-all}
 case "$purpose" in
 build | all) ;;
@@ -103,9 +119,15 @@ build | all) ;;
     ;;
 esac
 check_rust
-mapfile -t packages < <(missing_packages)
+mapfile -t packages < <(
+    missing_packages
+    [ "$purpose" = build ] || missing_test_packages
+)
 [ "${#packages[@]}" -eq 0 ] || install_packages "${packages[@]}"
 check_python
 make_venv
-[ "$purpose" = build ] || install_test_tools
+if [ "$purpose" = all ]; then
+    install_test_tools
+    install_node_clients
+fi
 say "ready"

@@ -22,6 +22,7 @@ mod probes;
 mod provider_setup;
 mod report;
 mod respond;
+mod schema;
 pub mod server;
 mod sse;
 pub mod telemetry;

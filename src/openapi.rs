@@ -7,6 +7,7 @@ use crate::http::{
     admin, chat_a, chat_agent, chat_b, docs, embeddings, health, keys, messages, metrics, models_a, models_b,
     responses, status, usage,
 };
+use crate::schema::Flattened;
 
 /// Every route of the server.
 #[derive(OpenApi, Debug)]
@@ -26,7 +27,7 @@ use crate::http::{
         docs::openapi, docs::swagger, docs::redoc, docs::asset, metrics::metrics,
     ),
     security(("key" = [])),
-    modifiers(&Credentials)
+    modifiers(&Credentials, &Flattened)
 )]
 pub struct Api;
 

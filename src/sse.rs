@@ -10,12 +10,24 @@ use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use muster_actors::Error;
 use muster_providers::{ChatEvent, Delta, FinishReason, Usage};
+use serde::Serialize;
 use tokio::time::{Instant, Sleep};
+use utoipa::ToSchema;
 
 /// A comment line keeps an idle line open through proxies.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// What is ready is written once it has grown to this, even while more is ready.
 const WRITE_SIZE: usize = 16 << 10;
+
+/// One event of a stream, for the description of the API.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EventBody {
+    /// The event's name, where the dialect names its events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// One line: JSON, or `[DONE]`.
+    pub data: String,
+}
 
 /// How a dialect says the parts of a streamed answer.
 pub trait Frames {
@@ -28,7 +40,7 @@ pub trait Frames {
 }
 
 /// Writes `event: name` (none for a bare one) and one line of data.
-pub fn frame(name: Option<&str>, data: &impl serde::Serialize, out: &mut BytesMut) {
+pub fn frame(name: Option<&str>, data: &impl Serialize, out: &mut BytesMut) {
     if let Some(name) = name {
         out.extend_from_slice(b"event: ");
         out.extend_from_slice(name.as_bytes());

@@ -27,7 +27,7 @@ pub struct ChatABody {
     /// An id of `GET /api/models`, or `fast`, `reasoning`, `vision`, `code`, `default`; the platform's default if left out.
     pub model: Option<String>,
     /// True: server-sent events `delta`, then `done` or `error`.
-    #[schema(default = false)]
+    #[schema(value_type = Option<bool>, default = false)]
     pub stream: bool,
     /// 0 to 1.
     #[schema(minimum = 0, maximum = 1)]
@@ -88,7 +88,7 @@ pub struct ChatResultA {
 /// Chat with a model. A failing provider is passed over for the next of the chain.
 #[utoipa::path(post, operation_id = "chat_a", path = "/api/chat", tag = "interface A", request_body = ChatABody,
     responses((status = 200, description = "The answer; with `stream` true an event stream of `delta` {\"delta\": string}, then `done` (the whole answer) or `error` (the error body).",
-            content((ChatResultA = "application/json"), (String = "text/event-stream"))),
+            content((ChatResultA = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         (status = 400, body = ErrorA), (status = 401, body = ErrorA), (status = 403, body = ErrorA), (status = 404, body = ErrorA),
         (status = 413, body = ErrorA), (status = 415, body = ErrorA), (status = 429, body = ErrorA), (status = 500, body = ErrorA),
         (status = 503, body = ErrorA)))]

@@ -58,7 +58,7 @@ pub async fn redoc(_open: Open) -> HttpResponse {
 
 /// A file of the two readers.
 #[utoipa::path(get, path = "/docs/assets/{file}", tag = "docs", security(()), params(("file" = String, Path)),
-    responses((status = 200, body = String, content_type = "text/javascript"), (status = 404, body = crate::error::ErrorAgent)))]
+    responses((status = 200, content((String = "text/javascript"), (String = "text/css"))), (status = 404, body = crate::error::ErrorAgent)))]
 pub async fn asset(_open: Open, file: web::Path<String>) -> Result<HttpResponse, HttpError> {
     let found = ASSETS.iter().find(|(name, _, _)| *name == file.as_str());
     let &(_, kind, bytes) = found.ok_or_else(|| HttpError::new(Kind::NotFound, "no such file"))?;

@@ -34,7 +34,7 @@ pub struct EmbeddingsBody {
     /// in its place: vectors of different models do not compare.
     pub model: String,
     /// A text, up to 2,048 texts, or texts already in the tokens of the provider's model.
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::schema::Inputs)]
     pub input: Vec<EmbedInput>,
     /// `float`, or `base64` of little-endian 32-bit floats.
     #[schema(value_type = Option<String>, default = "float")]
@@ -119,11 +119,10 @@ pub struct Embedding {
     /// Of the text in the request.
     pub index: usize,
     /// Numbers, or base64 where that was asked for.
-    #[schema(value_type = Object)]
     pub embedding: Vector,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum Vector {
     Float(Vec<f32>),

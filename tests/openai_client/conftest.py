@@ -9,7 +9,7 @@ from server import ROOT, Muster, settings
 from upstream import Upstream
 
 # Names that the scripted provider is configured with; what each does is in upstream.py.
-NAMES = ["echo", "acme/echo", "tiny", "waits"]
+NAMES = ["echo", "acme/echo", "tiny", "waits", "tools", "writer", "vectors"]
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,10 @@
 """A provider on the loopback that speaks OpenAI's API and does what a model's name tells it to."""
 
+import base64
 import json
+import secrets
 import socket
+import struct
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +16,14 @@ CREATED = 1_700_000_000
 # How many deltas `cut` sends before it breaks off, and `waits` before it falls silent.
 CUT_AFTER = 10
 WAITS_AFTER = 3
+# What `tools` calls, as the pieces of the arguments come; both at once, until it has their results.
+CALLS = [("call_1", "weather", ['{"city"', ': "Ulm"}']), ("call_2", "weather", ['{"city": ', '"Bonn"}'])]
+ARGUMENTS = ["".join(pieces) for *_, pieces in CALLS]
+DONE = "Rain in both."
+# What `writer` answers: the pieces of a JSON object.
+JSON_WORDS = ['{"city": ', '"Ulm", ', '"degrees": 7}']
+# The vector of a text or of its tokens: its own length first, then these. All are exact in 32 bits.
+VECTOR_TAIL = [0.5, -0.25, 0.125]
 
 
 class Server(ThreadingHTTPServer):
@@ -25,10 +36,11 @@ class Server(ThreadingHTTPServer):
 
 @dataclass
 class Upstream:
-    """A running provider. `asked` holds the body of each chat request, in order."""
+    """A running provider. `asked` holds the body of each request, in order, `paths` where each went."""
 
     server: Server
     asked: list = field(default_factory=list)
+    paths: list = field(default_factory=list)
     # Set when the caller of `waits` closes the connection before the answer is over.
     caller_left: threading.Event = field(default_factory=threading.Event)
 
@@ -60,12 +72,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.id = f"chatcmpl-{secrets.token_hex(12)}"
         self.server.upstream.asked.append(body)
+        self.server.upstream.paths.append(self.path)
         model = body["model"]
+        if self.path.endswith("/embeddings"):
+            self.json(200, embeddings_of(body))
+            return
         if model == "tiny":
             self.refuse(400, "context_length_exceeded", "This model's maximum context length is 8 tokens.")
         elif model == "fails":
             self.refuse(500, "server_error", "The scripted provider fails.")
+        elif model == "busy-once" and len(self.server.upstream.asked) == 1:
+            self.refuse(429, "rate_limit_exceeded", "The scripted provider is busy.", {"retry-after": "1"})
         elif model == "cut":
             self.begin_events()
             self.numbers(model, CUT_AFTER)
@@ -78,17 +97,29 @@ class Handler(BaseHTTPRequestHandler):
         elif body.get("stream", False):
             self.stream(body)
         else:
-            message = {"role": "assistant", "content": ANSWER}
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            self.json(200, self.shape(model, "chat.completion", [choice], usage=USAGE))
+            message, reason = answer_to(body)
+            choices = [{"index": at, "message": message, "finish_reason": reason} for at in range(count_of(body))]
+            self.json(200, self.shape(model, "chat.completion", choices, usage=USAGE))
 
     def stream(self, body):
-        model = body["model"]
+        model, count = body["model"], count_of(body)
         self.begin_events()
-        self.event(self.shape(model, "chat.completion.chunk", [choice_of({"role": "assistant", "content": ""})]))
-        for word in WORDS:
-            self.delta(model, word)
-        self.event(self.shape(model, "chat.completion.chunk", [choice_of({}, "stop")]))
+        for index in range(count):
+            self.deltas(model, [choice_of({"role": "assistant", "content": ""}, index=index)])
+        if calls_tools(body):
+            for at, (name, function, pieces) in enumerate(CALLS):
+                begin = {"index": at, "id": name, "type": "function", "function": {"name": function, "arguments": ""}}
+                self.deltas(model, [choice_of({"tool_calls": [begin]})])
+                for piece in pieces:
+                    more = {"index": at, "function": {"arguments": piece}}
+                    self.deltas(model, [choice_of({"tool_calls": [more]})])
+        else:
+            # Word by word, in turn: several answers come interleaved.
+            for word in words_of(body):
+                for index in range(count):
+                    self.deltas(model, [choice_of({"content": word}, index=index)])
+        for index in range(count):
+            self.deltas(model, [choice_of({}, "tool_calls" if calls_tools(body) else "stop", index)])
         if (body.get("stream_options") or {}).get("include_usage"):
             self.event(self.shape(model, "chat.completion.chunk", [], usage=USAGE))
         self.chunk(b"data: [DONE]\n\n")
@@ -106,12 +137,15 @@ class Handler(BaseHTTPRequestHandler):
         if left:
             self.server.upstream.caller_left.set()
 
-    def refuse(self, status, code, message):
-        self.json(status, {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}})
+    def refuse(self, status, code, message, headers=None):
+        error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+        self.json(status, {"error": error}, headers)
 
-    def json(self, status, body):
+    def json(self, status, body, headers=None):
         data = json.dumps(body).encode()
         self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
         self.end_headers()
@@ -128,7 +162,10 @@ class Handler(BaseHTTPRequestHandler):
             self.delta(model, f"{number} ")
 
     def delta(self, model, text):
-        self.event(self.shape(model, "chat.completion.chunk", [choice_of({"content": text})]))
+        self.deltas(model, [choice_of({"content": text})])
+
+    def deltas(self, model, choices):
+        self.event(self.shape(model, "chat.completion.chunk", choices))
 
     def event(self, data):
         self.chunk(b"data: " + json.dumps(data).encode() + b"\n\n")
@@ -136,10 +173,54 @@ class Handler(BaseHTTPRequestHandler):
     def chunk(self, data):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
-    @staticmethod
-    def shape(model, kind, choices, **more):
-        return {"id": "up-1", "object": kind, "created": CREATED, "model": model, "choices": choices, **more}
+    def shape(self, model, kind, choices, **more):
+        return {"id": self.id, "object": kind, "created": CREATED, "model": model, "choices": choices, **more}
 
 
-def choice_of(delta, finish_reason=None):
-    return {"index": 0, "delta": delta, "finish_reason": finish_reason}
+def choice_of(delta, finish_reason=None, index=0):
+    return {"index": index, "delta": delta, "finish_reason": finish_reason}
+
+
+def count_of(body):
+    """How many answers are asked for; `2.0` is a whole number too."""
+    return int(body.get("n") or 1)
+
+
+def calls_tools(body):
+    return body["model"] == "tools" and body["messages"][-1]["role"] != "tool"
+
+
+def words_of(body):
+    if body["model"] == "tools":
+        return [DONE]
+    return JSON_WORDS if body["model"] == "writer" else WORDS
+
+
+def answer_to(body):
+    """A whole answer's message, and why it ended."""
+    if not calls_tools(body):
+        return {"role": "assistant", "content": "".join(words_of(body))}, "stop"
+    calls = [
+        {"id": name, "type": "function", "function": {"name": function, "arguments": "".join(pieces)}}
+        for name, function, pieces in CALLS
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}, "tool_calls"
+
+
+def inputs_of(body):
+    """A text, texts, the tokens of one text, or of several."""
+    inputs = body["input"]
+    return [inputs] if isinstance(inputs, str) or isinstance(inputs[0], int) else inputs
+
+
+def vector_of(one):
+    return [float(len(one)), *VECTOR_TAIL]
+
+
+def embeddings_of(body):
+    vectors = [vector_of(one) for one in inputs_of(body)]
+    if body.get("encoding_format") == "base64":
+        vectors = [base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode() for vector in vectors]
+    data = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(vectors)]
+    usage = {"prompt_tokens": USAGE["prompt_tokens"], "total_tokens": USAGE["prompt_tokens"]}
+    return {"object": "list", "data": data, "model": body["model"], "usage": usage}

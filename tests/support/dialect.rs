@@ -1,14 +1,19 @@
-//! Chat in the three dialects that have it: one question, and what its answer says, read alike from each.
+//! Chat in every dialect that has it: one question, and what its answer says, read alike from each.
 
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client, Event, Events};
+use super::{messages, responses};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chat {
     A,
     B,
     Agent,
+    /// Anthropic's Messages API.
+    Messages,
+    /// OpenAI's Responses API.
+    Responses,
 }
 
 /// What a chat's answer says, whatever its dialect.
@@ -36,13 +41,17 @@ pub struct Streamed {
 }
 
 impl Chat {
+    /// Those of our own interfaces.
     pub const ALL: [Self; 3] = [Self::A, Self::B, Self::Agent];
+    pub const EVERY: [Self; 5] = [Self::A, Self::B, Self::Agent, Self::Messages, Self::Responses];
 
     pub const fn path(self) -> &'static str {
         match self {
             Self::A => "/api/chat",
             Self::B => "/v1/chat/completions",
             Self::Agent => "/api/llm/chat",
+            Self::Messages => "/v1/messages",
+            Self::Responses => "/v1/responses",
         }
     }
 
@@ -51,6 +60,10 @@ impl Chat {
         match self {
             Self::A => json!({ "model": model, "message": text }),
             Self::B | Self::Agent => json!({ "model": model, "messages": [{ "role": "user", "content": text }] }),
+            Self::Messages => {
+                json!({ "model": model, "max_tokens": 64, "messages": [{ "role": "user", "content": text }] })
+            }
+            Self::Responses => json!({ "model": model, "input": text }),
         }
     }
 
@@ -100,6 +113,8 @@ impl Chat {
                     finish: Some(text(&body["finish_reason"])),
                 }
             }
+            Self::Messages => messages::said(body),
+            Self::Responses => responses::said(body),
         }
     }
 
@@ -109,6 +124,8 @@ impl Chat {
         match self {
             Self::B => Self::streamed_b(&all),
             Self::A | Self::Agent => self.streamed_by_name(&all),
+            Self::Messages => messages::streamed(&all),
+            Self::Responses => responses::streamed(&all),
         }
     }
 
@@ -171,14 +188,33 @@ impl Chat {
         streamed
     }
 
-    /// The code of an error body.
+    /// The code of an error body, or of its event; the Messages API has only types.
     pub fn code(self, body: &Value) -> &str {
-        let code = if self == Self::Agent { &body["error_code"] } else { &body["error"]["code"] };
+        let code = match self {
+            Self::Agent => &body["error_code"],
+            Self::Messages => &body["error"]["type"],
+            Self::A | Self::B | Self::Responses => &body["error"]["code"],
+        };
         code.as_str().unwrap_or_else(|| panic!("no code in {body}"))
     }
 
     /// What this dialect calls a code.
     pub fn spelled(self, code: &str) -> String {
-        if self == Self::Agent { code.to_uppercase() } else { code.to_owned() }
+        match (self, code) {
+            (Self::Agent, _) => code.to_uppercase(),
+            (Self::Messages, "provider_failed") => "api_error".to_owned(),
+            (Self::Messages, "service_unavailable") => "overloaded_error".to_owned(),
+            (Self::Messages, "context_length_exceeded") => "invalid_request_error".to_owned(),
+            (Self::Messages, other) => panic!("what do its clients know {other} as?"),
+            (Self::A | Self::B | Self::Responses, _) => code.to_owned(),
+        }
+    }
+
+    /// The status of a provider that failed: OpenAI's and Anthropic's clients know a broken upstream as 502.
+    pub const fn failed(self) -> u16 {
+        match self {
+            Self::A | Self::Agent => 503,
+            Self::B | Self::Messages | Self::Responses => 502,
+        }
     }
 }

@@ -11,10 +11,13 @@
 
 pub mod client;
 pub mod dialect;
+pub mod messages;
 pub mod process;
 pub mod refusal;
+pub mod responses;
 pub mod server;
 pub mod upstream;
+pub mod wire;
 
 /// A fixed first key, as an operator would bring one.
 pub const KEY: &str = "mst_testtesttest_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -1,4 +1,4 @@
-//! A scripted upstream that speaks OpenAI's API over a real socket, with every way to break.
+//! A scripted upstream that speaks a provider's API over a real socket, with every way to break.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+
+use super::wire::Wire;
 
 /// What the upstream does with each request.
 #[derive(Debug, Clone)]
@@ -19,6 +21,8 @@ pub enum Act {
     HangBeforeContent,
     /// So many deltas, then the connection is cut; a whole answer is cut in its middle.
     CutAfter(usize),
+    /// So many deltas, then silence until the client leaves; a whole answer falls silent in its middle.
+    HangAfter(usize),
     /// So many deltas, then an error event; where no stream was asked for, an error with the status of a success.
     ErrorAfter(usize),
     /// Deltas without an end, until the client leaves.
@@ -27,15 +31,19 @@ pub enum Act {
     HeldAfter(usize),
     /// Headers of success and a body that is not JSON.
     Malformed,
+    /// So many deltas, then an event that is not JSON; a whole answer is not JSON.
+    MalformedAfter(usize),
 }
 
 /// A running upstream.
 pub struct Upstream {
     pub address: SocketAddr,
+    wire: Wire,
     script: Arc<Script>,
 }
 
 struct Script {
+    wire: Wire,
     act: Mutex<Act>,
     requests: watch::Sender<usize>,
     /// The body of each request.
@@ -47,11 +55,16 @@ struct Script {
 }
 
 impl Upstream {
+    /// One of OpenAI's wire.
     pub fn start(act: Act) -> Self {
+        Self::speaking(Wire::OpenAi, act)
+    }
+
+    pub fn speaking(wire: Wire, act: Act) -> Self {
         let act = Mutex::new(act);
         let (requests, left, free) = (watch::Sender::new(0), watch::Sender::new(0), watch::Sender::new(false));
         let bodies = Mutex::default();
-        let script = Arc::new(Script { act, requests, bodies, left, free });
+        let script = Arc::new(Script { wire, act, requests, bodies, left, free });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -69,7 +82,7 @@ impl Upstream {
                 }
             });
         });
-        Self { address, script }
+        Self { address, wire, script }
     }
 
     /// What it does from the next request on.
@@ -103,31 +116,28 @@ impl Upstream {
 
     /// A `[[provider]]` table for it, with one model.
     pub fn provider(&self, id: &str, model: &str) -> String {
-        provider(self.address, id, model)
+        self.wire.provider(self.address, id, model)
     }
 }
 
-/// The provider of an address where nobody listens.
-pub fn refused_provider(id: &str, model: &str) -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    provider(listener.local_addr().unwrap(), id, model)
-}
-
-fn provider(address: SocketAddr, id: &str, model: &str) -> String {
-    format!(
-        "[[provider]]\nid = \"{id}\"\nkind = \"openai\"\nbase_url = \"http://{address}/v1\"\nmodels = [\"{model}\"]\n"
-    )
+/// An address where nobody listens.
+pub fn nobody() -> SocketAddr {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<()> {
     let mut buffer = Vec::new();
     loop {
-        let Some(body) = request(&mut stream, &mut buffer).await? else { return Ok(()) };
-        let streamed = body.get("stream") == Some(&serde_json::Value::Bool(true));
+        let Some((path, body)) = request(&mut stream, &mut buffer).await? else { return Ok(()) };
+        let streamed = script.wire.streamed(&path, &body);
         script.bodies.lock().unwrap().push(body);
         script.requests.send_modify(|requests| *requests += 1);
         let act = script.act.lock().unwrap().clone();
-        let done = perform(&mut stream, act, streamed, script).await;
+        let done = if streamed {
+            stream_events(&mut stream, act, script).await
+        } else {
+            answer(&mut stream, act, script.wire).await
+        };
         if !matches!(done, Ok(true)) {
             script.left.send_modify(|left| *left += 1);
             return Ok(());
@@ -135,40 +145,27 @@ async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<(
     }
 }
 
-/// Reads one request; `None` when the client is gone.
-async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<serde_json::Value>> {
+/// Reads one request, its path and its body; `None` when the client is gone.
+async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, serde_json::Value)>> {
     loop {
         if let Some(head) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
-            let text = String::from_utf8_lossy(&buffer[..head]).to_lowercase();
-            let length =
-                text.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok()).unwrap_or(0);
+            let text = String::from_utf8_lossy(&buffer[..head]).into_owned();
+            let length = text
+                .lines()
+                .find_map(|line| line.to_lowercase().strip_prefix("content-length:")?.trim().parse().ok())
+                .unwrap_or(0);
             let end = head + 4 + length;
             if buffer.len() >= end {
+                let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
                 let body = serde_json::from_slice(&buffer[head + 4..end]).unwrap_or_default();
                 buffer.drain(..end);
-                return Ok(Some(body));
+                return Ok(Some((path, body)));
             }
         }
         if stream.read_buf(buffer).await? == 0 {
             return Ok(None);
         }
     }
-}
-
-fn delta(text: &str) -> String {
-    let chunk = serde_json::json!({"id": "up-1", "object": "chat.completion.chunk", "created": 1, "model": "up-model",
-        "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}]});
-    format!("data: {chunk}\n\n")
-}
-
-/// A proper end of a stream after so many tokens: reason, usage, `[DONE]`.
-fn ending(tokens: usize) -> String {
-    let usage = serde_json::json!({"prompt_tokens": 7, "completion_tokens": tokens, "total_tokens": 7 + tokens});
-    let end = serde_json::json!({"id": "up-1", "object": "chat.completion.chunk", "created": 1, "model": "up-model",
-        "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
-    let tail = serde_json::json!({"id": "up-1", "object": "chat.completion.chunk", "created": 1, "model": "up-model",
-        "choices": [], "usage": usage});
-    format!("data: {end}\n\ndata: {tail}\n\ndata: [DONE]\n\n")
 }
 
 /// Ends once the client closes its side.
@@ -178,85 +175,103 @@ async fn until_gone(stream: &mut TcpStream) -> std::io::Result<bool> {
     Ok(false)
 }
 
-const EXPLODED: &str = r#"{"error": {"message": "upstream exploded", "type": "server_error"}}"#;
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+/// The head of a whole answer that is never finished.
+const LONGER: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n";
+const OOPS: &str = "{\"choices\": [oops";
 
-/// True where the connection may go on.
-async fn perform(stream: &mut TcpStream, act: Act, streamed: bool, script: &Script) -> std::io::Result<bool> {
+/// Answers in one piece; true where the connection may go on.
+async fn answer(stream: &mut TcpStream, act: Act, wire: Wire) -> std::io::Result<bool> {
     match act {
-        Act::Answer(words) if streamed => {
-            let mut out = String::new();
-            out.extend(words.iter().map(|word| delta(word)));
-            out.push_str(&ending(words.len()));
+        Act::Answer(words) => whole(stream, 200, "", &wire.whole(words)).await,
+        Act::Status(status, headers, body) => whole(stream, status, headers, body).await,
+        Act::HangBeforeHeaders => until_gone(stream).await,
+        Act::HangBeforeContent => {
+            stream.write_all(LONGER.as_bytes()).await?;
+            until_gone(stream).await
+        }
+        Act::HangAfter(_) => {
+            stream.write_all(format!("{LONGER}{{").as_bytes()).await?;
+            until_gone(stream).await
+        }
+        Act::CutAfter(_) => {
+            stream.write_all(format!("{LONGER}{{").as_bytes()).await?;
+            stream.shutdown().await?;
+            Ok(true)
+        }
+        Act::ErrorAfter(_) => whole(stream, 200, "", wire.exploded()).await,
+        Act::Malformed | Act::MalformedAfter(_) => whole(stream, 200, "", OOPS).await,
+        Act::Endless | Act::HeldAfter(_) => panic!("only a stream can be that: {act:?}"),
+    }
+}
+
+/// Answers with events; true where the connection may go on.
+async fn stream_events(stream: &mut TcpStream, act: Act, script: &Script) -> std::io::Result<bool> {
+    let wire = script.wire;
+    match act {
+        Act::Answer(words) => {
+            let mut out = wire.opening();
+            out.extend(words.iter().map(|word| wire.delta(word)));
+            out.push_str(&wire.ending(words.len()));
             // In chunks, so that the connection can be used again.
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
             stream.write_all(format!("{head}{:x}\r\n{out}\r\n0\r\n\r\n", out.len()).as_bytes()).await?;
             Ok(true)
         }
-        Act::Answer(words) => {
-            let body = serde_json::json!({"id": "up-1", "object": "chat.completion", "created": 1, "model": "up-model",
-                "choices": [{"index": 0, "message": {"role": "assistant", "content": words.concat()}, "finish_reason": "stop"}],
-                "usage": {"prompt_tokens": 7, "completion_tokens": words.len(), "total_tokens": 7 + words.len()}})
-            .to_string();
-            whole(stream, 200, "", &body).await
-        }
-        Act::Status(status, headers, body) => whole(stream, status, headers, body).await,
-        Act::HangBeforeHeaders => until_gone(stream).await,
-        Act::HangBeforeContent if !streamed => {
-            stream
-                .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n")
-                .await?;
-            until_gone(stream).await
-        }
+        Act::Status(..) | Act::HangBeforeHeaders | Act::Malformed => answer(stream, act, wire).await,
         Act::HangBeforeContent => {
-            stream.write_all(EVENTS.as_bytes()).await?;
+            deltas(stream, wire, 0).await?;
             stream.write_all(b": keep-alive\n\n: keep-alive\n\n").await?;
             until_gone(stream).await
         }
-        Act::CutAfter(_) if !streamed => {
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n";
-            stream.write_all(format!("{head}{{\"choices\": [").as_bytes()).await?;
-            stream.shutdown().await?;
-            Ok(true)
+        Act::HangAfter(count) => {
+            deltas(stream, wire, count).await?;
+            until_gone(stream).await
         }
         Act::CutAfter(count) => {
-            stream.write_all(EVENTS.as_bytes()).await?;
-            for n in 0..count {
-                stream.write_all(delta(&format!("w{n} ")).as_bytes()).await?;
-            }
+            deltas(stream, wire, count).await?;
             stream.shutdown().await?;
             Ok(true)
         }
-        Act::ErrorAfter(_) if !streamed => whole(stream, 200, "", EXPLODED).await,
         Act::ErrorAfter(count) => {
-            stream.write_all(EVENTS.as_bytes()).await?;
-            for n in 0..count {
-                stream.write_all(delta(&format!("w{n} ")).as_bytes()).await?;
-            }
-            stream.write_all(format!("data: {EXPLODED}\n\n").as_bytes()).await?;
+            deltas(stream, wire, count).await?;
+            stream.write_all(wire.exploding().as_bytes()).await?;
+            stream.shutdown().await?;
+            Ok(true)
+        }
+        Act::MalformedAfter(count) => {
+            deltas(stream, wire, count).await?;
+            stream.write_all(wire.event(OOPS).as_bytes()).await?;
+            // What would be a proper end, were it not for what came before it.
+            stream.write_all(wire.ending(count).as_bytes()).await?;
             stream.shutdown().await?;
             Ok(true)
         }
         Act::Endless => {
-            stream.write_all(EVENTS.as_bytes()).await?;
+            deltas(stream, wire, 0).await?;
             loop {
-                stream.write_all(delta("on and on ").as_bytes()).await?;
+                stream.write_all(wire.delta("on and on ").as_bytes()).await?;
                 tokio::task::yield_now().await;
             }
         }
         Act::HeldAfter(count) => {
-            stream.write_all(EVENTS.as_bytes()).await?;
-            for n in 0..count {
-                stream.write_all(delta(&format!("w{n} ")).as_bytes()).await?;
-            }
+            deltas(stream, wire, count).await?;
             // The sender lives as long as the script.
             let _ = script.free.subscribe().wait_for(|&free| free).await;
-            stream.write_all(ending(count).as_bytes()).await?;
+            stream.write_all(wire.ending(count).as_bytes()).await?;
             stream.shutdown().await?;
             Ok(true)
         }
-        Act::Malformed => whole(stream, 200, "", "{\"choices\": [oops").await,
     }
+}
+
+/// Headers, what comes before a first delta, and so many of these: `w0 `, `w1 ` and so on.
+async fn deltas(stream: &mut TcpStream, wire: Wire, count: usize) -> std::io::Result<()> {
+    stream.write_all(format!("{EVENTS}{}", wire.opening()).as_bytes()).await?;
+    for n in 0..count {
+        stream.write_all(wire.delta(&format!("w{n} ")).as_bytes()).await?;
+    }
+    Ok(())
 }
 
 async fn whole(stream: &mut TcpStream, status: u16, headers: &str, body: &str) -> std::io::Result<bool> {

@@ -23,7 +23,7 @@ use reply::{BudgetView, latency};
 /// Chat with failover along the chain; 503 where no provider is left.
 #[utoipa::path(post, operation_id = "chat_agent", path = "/api/llm/chat", tag = "chat", request_body = ChatAgentBody,
     responses((status = 200, description = "The reply; with `stream` true an event stream of `start` {model, provider, request_id}, `delta` {content}, then `done` (the whole reply) or `error` (the error body).",
-            content((ChatReplyAgent = "application/json"), (String = "text/event-stream"))),
+            content((ChatReplyAgent = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 404, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
@@ -50,7 +50,7 @@ pub async fn chat(
 /// room is passed over; 429 `BUDGET_EXHAUSTED` where none is left.
 #[utoipa::path(post, operation_id = "chat_gateway", path = "/api/q159/llm/chat", tag = "chat", request_body = GatewayBody,
     responses((status = 200, description = "The reply; with `stream` true an event stream of `start` {model, provider, request_id}, `delta` {content}, then `done` (the whole reply) or `error` (the error body).",
-            content((GatewayReply = "application/json"), (String = "text/event-stream"))),
+            content((GatewayReply = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 404, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]

@@ -22,7 +22,7 @@ pub struct ChatMessageAgent {
     /// `system`, `developer`, `user`, `assistant` or `tool`.
     pub role: String,
     /// A string, or a list of parts as in interface B.
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::schema::TextOrParts)]
     pub content: serde_json::Value,
 }
 
@@ -40,7 +40,7 @@ pub struct ChatAgentBody {
     #[schema(minimum = 0, maximum = 2)]
     pub temperature: Option<f64>,
     /// True: server-sent events `start`, `delta`, then `done` or `error`.
-    #[schema(default = false)]
+    #[schema(value_type = Option<bool>, default = false)]
     pub stream: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct GatewayBody {
     #[serde(flatten)]
     pub chat: ChatAgentBody,
     /// Models or families, in the order to be tried, and no others; in place of `model`. At most 16.
-    #[schema(max_items = 16)]
+    #[schema(min_items = 1, max_items = 16)]
     pub models: Option<Vec<String>>,
     /// The most that this call may cost, in USD: models whose worst case is dearer are passed over.
     #[schema(minimum = 0)]

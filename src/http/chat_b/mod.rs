@@ -29,7 +29,7 @@ use frames::FramesB;
 /// known (`logprobs`, `logit_bias`, `audio`, `functions` …), any other provider refuses with `unsupported_value`.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "interface B", request_body = ChatCompletionBody,
     responses((status = 200, description = "The completion; with `stream` true an event stream of `chat.completion.chunk` objects, then `[DONE]`.",
-            content((ChatCompletion = "application/json"), (String = "text/event-stream"))),
+            content((ChatCompletion = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         (status = 400, body = ErrorB), (status = 401, body = ErrorB), (status = 403, body = ErrorB), (status = 404, body = ErrorB),
         (status = 413, body = ErrorB), (status = 415, body = ErrorB), (status = 429, body = ErrorB), (status = 500, body = ErrorB),
         (status = 502, body = ErrorB), (status = 503, body = ErrorB)))]

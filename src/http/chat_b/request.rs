@@ -36,7 +36,7 @@ pub struct ChatMessageB {
     pub role: String,
     /// A string, or a list of parts `{"type": "text", "text": string}` and `{"type": "image_url", "image_url": {"url":
     /// an address or a data URL, "detail"?: auto | low | high}}`. Null where an assistant's turn has only tool calls.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::schema::TextOrParts>)]
     pub content: Value,
     pub name: Option<String>,
     /// Of an assistant's turn: `[{"id", "type": "function", "function": {"name", "arguments"}}]`.
@@ -67,12 +67,12 @@ pub struct ChatCompletionBody {
     pub frequency_penalty: Option<f64>,
     pub seed: Option<i64>,
     /// Up to four strings, or one.
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(value_type = Option<crate::schema::TextOrTexts>)]
     pub stop: Vec<String>,
     /// Default 2000; `max_completion_tokens` is its other name.
     #[schema(minimum = 1, default = 2000)]
     pub max_tokens: Option<u32>,
-    #[schema(default = false)]
+    #[schema(value_type = Option<bool>, default = false)]
     pub stream: bool,
     /// `{"include_usage": true}`: a last chunk with `choices: []` and the usage.
     #[schema(value_type = Option<Object>)]
@@ -86,7 +86,7 @@ pub struct ChatCompletionBody {
     #[schema(value_type = Option<Vec<Object>>)]
     pub tools: Vec<Tool>,
     /// `auto`, `none`, `required`, or `{"type": "function", "function": {"name"}}`.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::schema::WordOrObject>)]
     pub tool_choice: ToolChoice,
     /// Whether one answer may ask for several functions.
     pub parallel_tool_calls: Option<bool>,

@@ -32,7 +32,7 @@ use frames::FramesMessages;
 #[utoipa::path(post, operation_id = "create_message", path = "/v1/messages", tag = "interface B",
     request_body = MessagesBody, security(("key" = []), ("x_api_key" = [])),
     responses((status = 200, description = "The message; with `stream` true an event stream of `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta` and `message_stop`.",
-            content((MessagesAnswer = "application/json"), (String = "text/event-stream"))),
+            content((MessagesAnswer = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         (status = 400, body = ErrorMessages), (status = 401, body = ErrorMessages), (status = 403, body = ErrorMessages),
         (status = 404, body = ErrorMessages), (status = 413, body = ErrorMessages), (status = 415, body = ErrorMessages),
         (status = 429, body = ErrorMessages), (status = 500, body = ErrorMessages), (status = 502, body = ErrorMessages),

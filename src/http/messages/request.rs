@@ -26,7 +26,7 @@ pub struct MessagesTurn {
     /// "base64", "media_type", "data"} or {"type": "url", "url"}}`, `{"type": "tool_result", "tool_use_id", "content"?:
     /// a string or blocks, "is_error"?}`. Of the assistant: `text`, and `{"type": "tool_use", "id", "name", "input"}`;
     /// its `thinking` is taken and left out. `cache_control` has no effect.
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::schema::TextOrParts)]
     pub content: Value,
 }
 
@@ -55,7 +55,7 @@ pub struct MessagesBody {
     #[schema(value_type = Vec<MessagesTurn>, min_items = 1)]
     pub messages: Vec<Message>,
     /// A string, or a list of text blocks.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::schema::TextOrParts>)]
     pub system: Option<Message>,
     /// 0 to 1; left out, the provider decides.
     #[schema(minimum = 0, maximum = 1)]
@@ -225,7 +225,7 @@ pub struct CountTokensBody {
     #[schema(value_type = Vec<MessagesTurn>, min_items = 1)]
     pub messages: Vec<Message>,
     /// A string, or a list of text blocks.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::schema::TextOrParts>)]
     pub system: Option<Message>,
     #[schema(value_type = Option<Vec<MessagesTool>>, max_items = 128)]
     pub tools: Vec<Tool>,

@@ -28,7 +28,7 @@ use frames::FramesResponses;
 #[utoipa::path(post, operation_id = "create_response", path = "/v1/responses", tag = "interface B",
     request_body = ResponsesBody,
     responses((status = 200, description = "The response; with `stream` true an event stream from `response.created` to `response.completed` or `response.incomplete`.",
-            content((ResponseObject = "application/json"), (String = "text/event-stream"))),
+            content((ResponseObject = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         (status = 400, body = ErrorB), (status = 401, body = ErrorB), (status = 403, body = ErrorB), (status = 404, body = ErrorB),
         (status = 413, body = ErrorB), (status = 415, body = ErrorB), (status = 429, body = ErrorB), (status = 500, body = ErrorB),
         (status = 502, body = ErrorB), (status = 503, body = ErrorB)))]

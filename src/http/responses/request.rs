@@ -34,7 +34,7 @@ pub struct Asked {
     /// Default 2000.
     pub max_output_tokens: u32,
     /// Default `auto`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::schema::WordOrObject)]
     pub tool_choice: Value,
     #[schema(value_type = Vec<Object>)]
     pub tools: Vec<Value>,
@@ -57,14 +57,14 @@ pub struct ResponsesBody {
     /// parts}` with the parts `input_text`, `output_text` and `input_image` `{"image_url": an address or a data URL,
     /// "detail"?}`; `{"type": "function_call", "call_id", "name", "arguments"}`; `{"type": "function_call_output",
     /// "call_id", "output"}`. `reasoning` items are taken and left out.
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::schema::TextOrParts)]
     pub input: Vec<Message>,
     pub instructions: Option<String>,
     /// Functions: `[{"type": "function", "name", "description"?, "parameters"?: JSON Schema, "strict"?}]`.
     #[schema(value_type = Option<Vec<Object>>, max_items = 128)]
     pub tools: Vec<Tool>,
     /// `auto`, `none`, `required`, or `{"type": "function", "name"}`.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::schema::WordOrObject>)]
     pub tool_choice: ToolChoice,
     pub parallel_tool_calls: Option<bool>,
     #[schema(minimum = 0, maximum = 2)]

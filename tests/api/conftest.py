@@ -1,0 +1,33 @@
+"""The server that the made-up calls go to: that of the openai client's tests, before a provider that takes any model."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "openai_client"))
+
+from server import Muster, settings  # noqa: E402
+from upstream import Upstream  # noqa: E402
+
+# No call is to be refused for those before it.
+LIMITS = """
+[limits]
+unauthenticated = 1000000
+[limits.agent]
+health = 1000000
+chat = 1000000
+agents = 1000000
+memory = 1000000
+engines = 1000000
+"""
+
+
+@pytest.fixture
+def muster(tmp_path):
+    upstream = Upstream.start()
+    providers = [("scripted", upstream.base_url, ["echo", "*"])]
+    muster = Muster(tmp_path, settings(providers, {"model": "none"}) + LIMITS)
+    yield muster
+    muster.stop()
+    upstream.stop()

@@ -1,0 +1,72 @@
+"""Made-up calls of every described route, good and bad: none fails the server, each answer is as it is described."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# The same calls each time, and as many as fit into a minute or so.
+SEED = "20260101"
+EXAMPLES = "100"
+CHECKS = [
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+    "allow_header_conformance",
+    "ignored_auth",
+]
+# The key in the headers that the description names.
+AUTH = """
+[auth.openapi.key]
+bearer = "{key}"
+[auth.openapi.x_api_key]
+api_key = "{key}"
+"""
+
+
+def make_key(muster):
+    """A key to be shown, rotated and revoked: its identifier."""
+    headers = {"authorization": f"Bearer {muster.key}", "content-type": "application/json"}
+    body = json.dumps({"name": "victim", "scopes": ["chat"]}).encode()
+    request = urllib.request.Request(f"{muster.origin}/api/v1/keys", data=body, headers=headers)
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        return json.load(answer)["id"]
+
+
+def get(muster, path):
+    request = urllib.request.Request(f"{muster.origin}{path}", headers={"authorization": f"Bearer {muster.key}"})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        return answer.read().decode()
+
+
+def described(muster):
+    paths = json.loads(get(muster, "/openapi.json"))["paths"]
+    return {(method.upper(), path) for path, operations in paths.items() for method in operations}
+
+
+def succeeded(muster):
+    """Methods and routes that answered with success, as the server counted them."""
+    sample = re.compile(r'muster_http_requests_total\{method="(\w+)",route="([^"]+)",status="2\d\d"\}')
+    return {(method, path.replace(":.+}", "}")) for method, path in sample.findall(get(muster, "/metrics"))}
+
+
+def test_every_answer_is_as_described(muster, tmp_path):
+    (tmp_path / "schemathesis.toml").write_text(AUTH.format(key=muster.key))
+    command = [str(Path(sys.executable).parent / "schemathesis"), "run", f"{muster.origin}/openapi.json"]
+    command += ["--checks", ",".join(CHECKS)]
+    command += ["--phases", "examples,coverage,fuzzing", "--mode", "all", "--seed", SEED, "--max-examples", EXAMPLES]
+    command += ["--workers", "1", "--request-timeout", "30", "--suppress-health-check", "all", "--no-color"]
+    command += ["--warnings", "off", "--generation-database", "none", "--continue-on-failure"]
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    hooks = {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "MUSTER_TEST_KEY_ID": make_key(muster)}
+    done = subprocess.run(command, cwd=tmp_path, env=kept | hooks, capture_output=True, text=True, timeout=540)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    never = sorted(described(muster) - succeeded(muster))
+    assert not never, f"none of the calls made there was good enough: {never}"
