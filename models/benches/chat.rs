@@ -82,7 +82,7 @@ async fn generate(model: &Arc<LocalModel>, sequences: usize) -> Result<f64, Fail
 
 fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
     GenerateRequest {
-        turns: vec![Turn { role: Role::User, content: content.to_owned() }],
+        turns: vec![Turn::text(Role::User, content)],
         max_tokens,
         temperature: 0.0,
         top_p: 1.0,
@@ -91,6 +91,7 @@ fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
         seed: None,
         stop: Vec::new(),
         format: Format::Text,
+        tools: None,
     }
 }
 
@@ -111,7 +112,9 @@ async fn finish(mut generation: Generation) -> Result<(Instant, TokenUsage), Fai
     let mut first = None;
     while let Some(event) = generation.events.recv().await {
         match event {
-            GenerateEvent::Delta(_) => first = first.or(Some(Instant::now())),
+            GenerateEvent::Delta(_) | GenerateEvent::Call { .. } | GenerateEvent::Arguments { .. } => {
+                first = first.or(Some(Instant::now()));
+            }
             GenerateEvent::Done { usage, .. } => return Ok((first.ok_or("no text came")?, usage)),
             GenerateEvent::Failed(error) => return Err(error.into()),
         }

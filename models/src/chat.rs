@@ -1,10 +1,13 @@
 //! What a chat model in this process can be asked, and what it answers.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+use crate::tool::{Tool, ToolCall, Toolbox};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +23,15 @@ pub enum Role {
 pub struct Turn {
     pub role: Role,
     pub content: String,
+    /// Of an assistant's turn: the calls that it made.
+    pub calls: Vec<ToolCall>,
+}
+
+impl Turn {
+    /// A turn of text.
+    pub fn text(role: Role, content: impl Into<String>) -> Self {
+        Self { role, content: content.into(), calls: Vec::new() }
+    }
 }
 
 /// What the text must look like; anything but `Text` is enforced by a grammar while sampling.
@@ -48,7 +60,16 @@ pub struct GenerateRequest {
     pub seed: Option<u32>,
     /// Generation ends before any of these; they are not part of the text.
     pub stop: Vec<String>,
+    /// Of the text, where the answer is no call.
     pub format: Format,
+    pub tools: Option<Toolbox>,
+}
+
+impl GenerateRequest {
+    /// The tools that the model is told of.
+    pub fn tools(&self) -> &[Tool] {
+        self.tools.as_ref().map_or(&[], |toolbox| toolbox.tools.as_slice())
+    }
 }
 
 /// Exact counts by the model's own tokenizer.
@@ -62,14 +83,27 @@ pub struct TokenUsage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
     Stop,
+    /// A bound was reached; also where it, or a stop sequence, cut a call.
     Length,
+    /// The answer ends with calls, all of them whole.
+    ToolCalls,
 }
 
-/// What a running generation says, in order: deltas, then exactly one `Done` or `Failed`.
+/// What a running generation says, in order: text and calls, then exactly one `Done` or `Failed`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GenerateEvent {
     /// More text, always whole UTF-8 characters.
     Delta(String),
+    /// A call begins: which of the answer's calls, from 0. Its arguments follow.
+    Call {
+        index: u32,
+        name: String,
+    },
+    /// More of a call's arguments, a JSON text that is whole before the next call or `Done` with `ToolCalls`.
+    Arguments {
+        index: u32,
+        json: String,
+    },
     Done {
         finish: Finish,
         usage: TokenUsage,
@@ -156,7 +190,7 @@ pub enum ModelError {
     ContextTooLong { tokens: u32, context: u32 },
     /// The request cannot be served by this model: which field, and why.
     #[error("{field}: {why}")]
-    Unsupported { field: &'static str, why: String },
+    Unsupported { field: Cow<'static, str>, why: String },
 }
 
 /// A chat model in this process. Calls return at once; the work happens on the engine's own thread.
@@ -166,7 +200,7 @@ pub trait ChatModel: Send + Sync + std::fmt::Debug + 'static {
     fn stats(&self) -> ModelStats;
 
     /// Tokens of the prompt as this model sees it, template included; `None` while it is not ready.
-    fn count(&self, turns: &[Turn]) -> Option<u32>;
+    fn count(&self, turns: &[Turn], tools: &[Tool]) -> Option<u32>;
 
     /// Tokens of a text; `None` while it is not ready.
     fn count_text(&self, text: &str) -> Option<u32>;

@@ -1,9 +1,11 @@
 //! Inference in this process, behind small traits. Knows nobody: no actor, no HTTP.
 
 mod chat;
+mod embed;
 mod local;
 mod manifest;
 mod select;
+mod tool;
 
 #[cfg(feature = "llm")]
 mod engine;
@@ -11,26 +13,32 @@ mod engine;
 #[path = "no_engine.rs"]
 mod engine;
 #[cfg(feature = "llm")]
+mod hermes;
+#[cfg(feature = "llm")]
 mod memory;
 #[cfg(feature = "llm")]
 mod plan;
 #[cfg(feature = "llm")]
 mod resolve;
-#[cfg(feature = "llm")]
+#[cfg(any(feature = "llm", feature = "embed"))]
 mod restart;
 #[cfg(feature = "llm")]
 mod schema;
 #[cfg(feature = "llm")]
+mod speech;
+#[cfg(feature = "llm")]
 mod stop;
 #[cfg(feature = "llm")]
 mod utf8;
-#[cfg(feature = "llm")]
+#[cfg(any(feature = "llm", feature = "embed"))]
 mod verify;
 
 pub use chat::{
     ChatModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Role,
     Status, TokenUsage, Turn,
 };
+pub use embed::{EmbedError, EmbedFuture, EmbedInfo, EmbedModel, EmbedOptions, EmbedStats, Embeddings, LocalEmbedder};
 pub use local::{LocalModel, Options};
-pub use manifest::{HubSource, Manifest, ManifestError, ModelEntry, PackagePart};
+pub use manifest::{EmbeddingEntry, FileRole, HubSource, Manifest, ManifestError, ModelEntry, ModelFile, PackagePart};
 pub use select::Selection;
+pub use tool::{MAX_CALLS, Tool, ToolCall, ToolChoice, Toolbox};

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use crate::chat::{ChatModel, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
 use crate::engine::Engine;
 use crate::select::Selection;
+use crate::tool::Tool;
 
 /// How the model is chosen and run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,8 +92,8 @@ impl ChatModel for LocalModel {
         self.engine.stats()
     }
 
-    fn count(&self, turns: &[Turn]) -> Option<u32> {
-        self.engine.count(turns)
+    fn count(&self, turns: &[Turn], tools: &[Tool]) -> Option<u32> {
+        self.engine.count(turns, tools)
     }
 
     fn count_text(&self, text: &str) -> Option<u32> {

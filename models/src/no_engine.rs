@@ -4,6 +4,7 @@ use tokio::sync::watch;
 
 use crate::chat::{GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
 use crate::local::Options;
+use crate::tool::Tool;
 
 const MEND: &str = "this build has no embedded model engine: build with the feature `llm`";
 
@@ -37,7 +38,7 @@ impl Engine {
         ModelStats::default()
     }
 
-    pub(crate) fn count(&self, _turns: &[Turn]) -> Option<u32> {
+    pub(crate) fn count(&self, _turns: &[Turn], _tools: &[Tool]) -> Option<u32> {
         None
     }
 

@@ -30,26 +30,44 @@ const MAX_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// Says why the grammar cannot hold what the schema asks for, with the place as a JSON pointer.
 pub(crate) fn check(schema: &Value) -> Result<(), String> {
-    if serde_json::to_vec(schema).map_or(usize::MAX, |json| json.len()) > MAX_BYTES {
-        return Err(format!("the schema is larger than {MAX_BYTES} bytes"));
+    check_all([schema]).map_err(|(_, why)| why)
+}
+
+/// Several schemas of one grammar, within the same bounds together; which of them it cannot hold, and why.
+pub(crate) fn check_all<'a>(schemas: impl IntoIterator<Item = &'a Value>) -> Result<(), (usize, String)> {
+    let mut spent = Spent::default();
+    for (index, schema) in schemas.into_iter().enumerate() {
+        spent.bytes = spent.bytes.saturating_add(serde_json::to_vec(schema).map_or(usize::MAX, |json| json.len()));
+        if spent.bytes > MAX_BYTES {
+            return Err((index, format!("the schema is larger than {MAX_BYTES} bytes")));
+        }
+        let mut check = Check { root: schema, spent, following: Vec::new() };
+        check.node(schema, "#", 0).map_err(|why| (index, why))?;
+        spent = check.spent;
     }
-    let mut check = Check { root: schema, nodes: 0, values: 0, repetitions: 0, following: Vec::new() };
-    check.node(schema, "#", 0)
+    Ok(())
+}
+
+/// What schemas cost so far.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    bytes: usize,
+    nodes: usize,
+    values: usize,
+    repetitions: u64,
 }
 
 struct Check<'a> {
     root: &'a Value,
-    nodes: usize,
-    values: usize,
-    repetitions: u64,
+    spent: Spent,
     /// References being written out: a cycle ends at its first repetition, as it does in the grammar.
     following: Vec<&'a str>,
 }
 
 impl<'a> Check<'a> {
     fn node(&mut self, schema: &'a Value, path: &str, depth: usize) -> Result<(), String> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
+        self.spent.nodes += 1;
+        if self.spent.nodes > MAX_NODES {
             return Err(format!("the schema has more than {MAX_NODES} parts with every $ref written out"));
         }
         if depth > MAX_DEPTH {
@@ -110,7 +128,7 @@ impl<'a> Check<'a> {
     }
 
     fn values(&mut self, object: &Map<String, Value>, path: &str) -> Result<(), String> {
-        self.values += match object.get("enum") {
+        self.spent.values += match object.get("enum") {
             Some(values) => values.as_array().map_or(0, Vec::len),
             None => 1,
         };
@@ -118,7 +136,9 @@ impl<'a> Check<'a> {
             Some(values) if values.as_array().is_none_or(Vec::is_empty) => {
                 Err(format!("{path}: enum must be a non-empty array"))
             }
-            _ if self.values > MAX_VALUES => Err(format!("{path}: more than {MAX_VALUES} values of enum and const")),
+            _ if self.spent.values > MAX_VALUES => {
+                Err(format!("{path}: more than {MAX_VALUES} values of enum and const"))
+            }
             _ => Ok(()),
         }
     }
@@ -171,13 +191,13 @@ impl<'a> Check<'a> {
             let count = value.as_u64().filter(|count| *count <= MAX_REPETITIONS);
             *bound =
                 count.ok_or_else(|| format!("{path}: {word} must be an integer between 0 and {MAX_REPETITIONS}"))?;
-            self.repetitions += *bound;
+            self.spent.repetitions += *bound;
         }
         let [min, max] = bounds;
         if min > max {
             return Err(format!("{path}: {} is above {}", words[0], words[1]));
         }
-        if self.repetitions > 2 * MAX_REPETITIONS {
+        if self.spent.repetitions > 2 * MAX_REPETITIONS {
             return Err(format!("the lengths and numbers of items add up to more than {}", 2 * MAX_REPETITIONS));
         }
         Ok(())

@@ -40,7 +40,7 @@ impl StopMatcher {
 }
 
 /// Bytes of the longest end of `text` that `stop` begins with.
-fn overlap(text: &str, stop: &str) -> usize {
+pub(crate) fn overlap(text: &str, stop: &str) -> usize {
     let starts = stop.char_indices().skip(1).filter_map(|(at, _)| stop.get(..at));
     starts.filter(|start| text.ends_with(start)).map(str::len).max().unwrap_or(0)
 }

@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+#[cfg(any(feature = "llm", test))]
 use crate::manifest::ModelEntry;
 
 const BLOCK: usize = 1 << 20;
@@ -34,26 +35,36 @@ struct Verified {
 }
 
 /// Compares a file with its entry. `progress` gets whole percents and says whether to go on.
-pub(crate) fn verify(path: &Path, entry: &ModelEntry, mut progress: impl FnMut(u8) -> bool) -> Result<(), VerifyError> {
+#[cfg(any(feature = "llm", test))]
+pub(crate) fn verify(path: &Path, entry: &ModelEntry, progress: impl FnMut(u8) -> bool) -> Result<(), VerifyError> {
+    verify_file(path, entry.bytes, &entry.sha256, progress)
+}
+
+/// Compares a file with its size and hash. `progress` as above.
+pub(crate) fn verify_file(
+    path: &Path,
+    bytes: u64,
+    sha256: &str,
+    mut progress: impl FnMut(u8) -> bool,
+) -> Result<(), VerifyError> {
     let at = |source| VerifyError::Io { path: path.to_owned(), source };
     let metadata = fs::metadata(path).map_err(at)?;
-    if metadata.len() != entry.bytes {
-        return Err(VerifyError::Size { path: path.to_owned(), found: metadata.len(), expected: entry.bytes });
+    if metadata.len() != bytes {
+        return Err(VerifyError::Size { path: path.to_owned(), found: metadata.len(), expected: bytes });
     }
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     let verified = Verified {
-        bytes: entry.bytes,
+        bytes,
         modified_ns: u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX),
-        sha256: entry.sha256.clone(),
+        sha256: sha256.to_owned(),
     };
     let sidecar = sidecar_path(path);
     if read_sidecar(&sidecar).as_ref() == Some(&verified) {
         return Ok(());
     }
-    let found =
-        hash(File::open(path).map_err(at)?, entry.bytes, &mut progress).map_err(at)?.ok_or(VerifyError::Stopped)?;
-    if found != entry.sha256 {
-        return Err(VerifyError::Hash { path: path.to_owned(), found, expected: entry.sha256.clone() });
+    let found = hash(File::open(path).map_err(at)?, bytes, &mut progress).map_err(at)?.ok_or(VerifyError::Stopped)?;
+    if found != sha256 {
+        return Err(VerifyError::Hash { path: path.to_owned(), found, expected: sha256.to_owned() });
     }
     write_sidecar(&sidecar, &verified);
     Ok(())

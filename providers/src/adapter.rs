@@ -2,7 +2,7 @@
 
 use futures::future::BoxFuture;
 
-use crate::{Call, ChatReply, ChatStream, EmbedCall, EmbedReply, Fault};
+use crate::{Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault};
 
 /// One way to speak to one provider. Classifies every failure; holds no state but its connections.
 pub trait Adapter: Send + Sync + std::fmt::Debug + 'static {
@@ -14,7 +14,7 @@ pub trait Adapter: Send + Sync + std::fmt::Debug + 'static {
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>>;
 
     /// Whether it passes a verbatim request on with all its fields.
-    fn takes_verbatim(&self) -> bool {
+    fn takes_verbatim(&self, _request: &ChatRequest) -> bool {
         false
     }
 

@@ -7,9 +7,11 @@ mod anthropic;
 mod catalogue;
 mod chat;
 mod embedded;
+mod embedded_vectors;
 mod fault;
 mod gemini;
 mod http;
+mod members;
 mod openai;
 mod registry;
 mod retry_after;
@@ -20,8 +22,8 @@ pub use crate::http::{ConfigError, HttpConfig, install_tls};
 pub use adapter::Adapter;
 pub use anthropic::AnthropicAdapter;
 pub use catalogue::{
-    Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, Family, ModelEntry, Price, ProviderEntry, cost_nanos,
-    cost_usd,
+    Catalogue, CatalogueError, EMBEDDED_EMBEDDING, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddingEntry, Family,
+    ModelEntry, Price, ProviderEntry, cost_nanos, cost_usd,
 };
 pub use chat::{
     Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, Delta, EmbedCall, EmbedInput, EmbedReply,
@@ -31,9 +33,11 @@ pub use chat::{
 pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
 pub use gemini::GeminiAdapter;
+pub use members::with_members;
 pub use openai::OpenAiAdapter;
 pub use registry::{
-    Candidate, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError, ResolveError,
+    Candidate, ListedEmbedding, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError,
+    ResolveError,
 };
 pub use retry_after::{MAX_RETRY_AFTER, parse_retry_after, parse_retry_after_ms};
 pub use secret::Secret;

@@ -67,7 +67,7 @@ fn the_embedded_model_says_what_it_is() {
     let after = before.clone().with_embedded_model(&info);
     let model = after.model(EMBEDDED_MODEL).unwrap();
     assert_eq!((model.context_window, model.max_tokens), (Some(4096), Some(2048)));
-    assert_eq!(model.capabilities, ["chat", "json"]);
+    assert_eq!(model.capabilities, ["chat", "json", "tools"]);
     assert_eq!(cost_nanos(model, usage(u32::MAX, u32::MAX)), 0);
     for (b, a) in before.models().iter().zip(after.models()) {
         assert!(b == a || b.id == EMBEDDED_MODEL, "{}", b.id);

@@ -8,26 +8,30 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt;
 use muster_models::{
     ChatModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats,
-    Role as Speaker, Status, TokenUsage, Turn,
+    Role as Speaker, Status, TokenUsage, Tool as ModelTool, ToolCall as ModelCall, ToolChoice as ModelChoice, Toolbox,
+    Turn,
 };
 use muster_providers::{
-    Adapter, Call, ChatEvent, ChatRequest, ClientFault, EmbeddedAdapter, FaultClass, FinishReason, Message, Phase,
-    ResponseFormat, Role, Sampling, Usage,
+    Adapter, Call, ChatEvent, ChatRequest, Choice, ClientFault, Content, Delta, EmbeddedAdapter, FaultClass,
+    FinishReason, Image, ImageSource, Message, Part, Phase, ResponseFormat, Role, Sampling, Tool, ToolCall, ToolChoice,
+    ToolDelta, Usage,
 };
 use support::{LONG, SHORT, call, call_within};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Says `script` to whoever asks; without a script it refuses.
+/// Says its script to whoever asks; without a script it refuses.
 #[derive(Debug)]
 struct Scripted {
-    answer: Result<Vec<GenerateEvent>, ModelError>,
+    /// One request after the other, then from the first again.
+    answers: Vec<Result<Vec<GenerateEvent>, ModelError>>,
     /// Keeps the line open after the script, as an engine does that is stuck or at work.
     hangs: bool,
     asked: Mutex<Vec<GenerateRequest>>,
@@ -37,7 +41,17 @@ struct Scripted {
 
 impl Scripted {
     fn new(answer: Result<Vec<GenerateEvent>, ModelError>) -> Self {
-        Self { answer, hangs: false, asked: Mutex::default(), open: Mutex::default(), cancel: CancellationToken::new() }
+        Self::several(vec![answer])
+    }
+
+    fn several(answers: Vec<Result<Vec<GenerateEvent>, ModelError>>) -> Self {
+        Self {
+            answers,
+            hangs: false,
+            asked: Mutex::default(),
+            open: Mutex::default(),
+            cancel: CancellationToken::new(),
+        }
     }
 }
 
@@ -54,8 +68,9 @@ impl ChatModel for Scripted {
         ModelStats::default()
     }
 
-    fn count(&self, turns: &[Turn]) -> Option<u32> {
-        turns.iter().map(|turn| self.count_text(&turn.content)).sum()
+    fn count(&self, turns: &[Turn], tools: &[ModelTool]) -> Option<u32> {
+        let tools = u32::try_from(tools.len()).ok();
+        turns.iter().map(|turn| self.count_text(&turn.content)).chain([tools]).sum()
     }
 
     fn count_text(&self, text: &str) -> Option<u32> {
@@ -63,8 +78,12 @@ impl ChatModel for Scripted {
     }
 
     fn generate(&self, request: GenerateRequest) -> Result<Generation, ModelError> {
-        self.asked.lock().unwrap().push(request);
-        let events = self.answer.clone()?;
+        let nth = {
+            let mut asked = self.asked.lock().unwrap();
+            asked.push(request);
+            (asked.len() - 1) % self.answers.len()
+        };
+        let events = self.answers[nth].clone()?;
         let (tx, rx) = mpsc::channel(16);
         for event in events {
             tx.try_send(event).unwrap();
@@ -146,7 +165,7 @@ async fn a_request_is_translated_field_by_field() {
     let plain = Call { request: Arc::default(), ..core_call() };
     adapter.complete(plain).await.unwrap();
     let asked = model.asked.lock().unwrap();
-    let turn = |role, content: &str| Turn { role, content: content.to_owned() };
+    let turn = |role, content: &str| Turn::text(role, content);
     assert_eq!(
         asked[0],
         GenerateRequest {
@@ -166,6 +185,7 @@ async fn a_request_is_translated_field_by_field() {
             seed: Some(42),
             stop: vec!["END".to_owned()],
             format: Format::JsonSchema(schema),
+            tools: None,
         }
     );
     // Contract 2: temperature 0.7 where nothing is said.
@@ -188,7 +208,7 @@ async fn each_refusal_has_its_class() {
             Some("messages"),
         ),
         (
-            ModelError::Unsupported { field: "response_format", why: "too deep".into() },
+            ModelError::Unsupported { field: "response_format".into(), why: "too deep".into() },
             FaultClass::Client,
             Some(ClientFault::UnsupportedValue),
             Some("response_format"),
@@ -252,4 +272,189 @@ async fn dropping_cancels_the_work() {
     let (adapter, model) = self::adapter(model);
     drop(adapter.stream(core_call()));
     tokio::time::timeout(LONG, model.cancel.cancelled()).await.unwrap();
+}
+
+fn begins(index: u32, name: &str) -> GenerateEvent {
+    GenerateEvent::Call { index, name: name.to_owned() }
+}
+
+fn arguments(index: u32, json: &str) -> GenerateEvent {
+    GenerateEvent::Arguments { index, json: json.to_owned() }
+}
+
+/// A call for a request with two tools, changed by `change`.
+fn tool_call(change: impl FnOnce(&mut ChatRequest)) -> Call {
+    let tool = |name: &str| Tool {
+        name: name.to_owned(),
+        description: Some("does".to_owned()),
+        parameters: serde_json::json!({"type": "object"}),
+        strict: None,
+    };
+    let mut request = ChatRequest {
+        messages: vec![Message::text(Role::User, "do it")],
+        tools: vec![tool("f"), tool("g")],
+        ..ChatRequest::default()
+    };
+    change(&mut request);
+    Call { request: Arc::new(request), ..core_call() }
+}
+
+#[tokio::test]
+async fn calls_stream_with_identifiers_of_their_own() {
+    let script = vec![
+        delta("So."),
+        begins(0, "f"),
+        arguments(0, "{\"a\""),
+        arguments(0, ": 1}"),
+        begins(1, "g"),
+        arguments(1, "{}"),
+        done(Finish::ToolCalls),
+    ];
+    let (adapter, _) = adapter(Scripted::new(Ok(script)));
+    let mut ids = BTreeSet::new();
+    for _ in 0..2 {
+        let events: Vec<_> = adapter.stream(tool_call(|_| {})).await.unwrap().map(Result::unwrap).collect().await;
+        let mut pieces = Vec::new();
+        for event in &events {
+            if let ChatEvent::Delta(Delta::Tool { choice: 0, call }) = event {
+                if let Some(id) = &call.id {
+                    let unique = id.strip_prefix("call_").unwrap();
+                    assert!(unique.len() >= 24 && unique.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+                    assert!(ids.insert(id.clone()), "{id} again");
+                }
+                pieces.push((call.index, call.name.as_deref(), call.id.is_some(), call.arguments.as_str()));
+            }
+        }
+        assert_eq!(
+            pieces,
+            [
+                (0, Some("f"), true, ""),
+                (0, None, false, "{\"a\""),
+                (0, None, false, ": 1}"),
+                (1, Some("g"), true, ""),
+                (1, None, false, "{}"),
+            ]
+        );
+        assert_eq!(events[0], ChatEvent::text("So."));
+        assert_eq!(events[6], ChatEvent::Done { finish: FinishReason::ToolCalls, usage: FIGURES });
+    }
+    let reply = adapter.complete(tool_call(|_| {})).await.unwrap();
+    let calls = &reply.first.tool_calls;
+    let whole: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
+    assert_eq!(whole, [("f", "{\"a\": 1}"), ("g", "{}")]);
+    assert!(calls.iter().all(|call| ids.insert(call.id.clone())));
+    assert_eq!((reply.first.content.as_str(), reply.first.finish), ("So.", FinishReason::ToolCalls));
+}
+
+#[tokio::test]
+async fn tools_and_earlier_calls_are_handed_on() {
+    let (adapter, model) = adapter(Scripted::new(Ok(vec![done(Finish::Stop)])));
+    let rows = [
+        (ToolChoice::Auto, None, Some((ModelChoice::Auto, 4))),
+        (ToolChoice::Required, Some(true), Some((ModelChoice::Required, 4))),
+        (ToolChoice::Named("g".to_owned()), Some(false), Some((ModelChoice::Named("g".to_owned()), 1))),
+        (ToolChoice::None, None, None),
+    ];
+    let earlier = ToolCall { id: "call_1".to_owned(), name: "f".to_owned(), arguments: "{}".to_owned() };
+    let earlier = Message { tool_calls: vec![earlier], ..Message::text(Role::Assistant, "") };
+    let result = Message { tool_call_id: Some("call_1".to_owned()), ..Message::text(Role::Tool, "done") };
+    for (choice, parallel, expected) in rows {
+        let call = tool_call(|request| {
+            request.tool_choice = choice;
+            request.parallel_tool_calls = parallel;
+            request.messages.extend([earlier.clone(), result.clone()]);
+        });
+        let told = if expected.is_some() { 2 } else { 0 };
+        // Two words of the user, one of each other turn.
+        assert_eq!(adapter.count_prompt(&call), Some(4 + told));
+        adapter.complete(call).await.unwrap();
+        let asked = model.asked.lock().unwrap().pop().unwrap();
+        let tool = |name: &str| ModelTool {
+            name: name.to_owned(),
+            description: Some("does".to_owned()),
+            parameters: serde_json::json!({"type": "object"}),
+        };
+        let toolbox = expected.map(|(choice, most)| Toolbox { tools: vec![tool("f"), tool("g")], choice, most });
+        assert_eq!(asked.tools, toolbox);
+        let call = ModelCall { name: "f".to_owned(), arguments: "{}".to_owned() };
+        assert_eq!(asked.turns[1], Turn { calls: vec![call], ..Turn::text(Speaker::Assistant, "") });
+        assert_eq!(asked.turns[2], Turn::text(Speaker::Tool, "done"));
+    }
+}
+
+#[tokio::test]
+async fn several_answers_are_one() {
+    let scripts = vec![
+        Ok(vec![delta("one"), done(Finish::Stop)]),
+        Ok(vec![begins(0, "f"), arguments(0, "{}"), done(Finish::ToolCalls)]),
+        Ok(vec![delta("thr"), delta("ee"), done(Finish::Length)]),
+    ];
+    let (adapter, model) = adapter(Scripted::several(scripts));
+    let three = || {
+        tool_call(|request| {
+            request.n = 3;
+            request.sampling.seed = Some(i64::from(u32::MAX) - 1);
+        })
+    };
+    let reply = adapter.complete(three()).await.unwrap();
+    let seeds: Vec<_> = model.asked.lock().unwrap().iter().map(|asked| asked.seed).collect();
+    assert_eq!(seeds, [Some(u32::MAX - 1), Some(u32::MAX), Some(0)]);
+    assert_eq!(reply.first, Choice::text("one", FinishReason::Stop));
+    assert_eq!((reply.more[0].finish, reply.more[0].tool_calls[0].name.as_str()), (FinishReason::ToolCalls, "f"));
+    assert_eq!(reply.more[1], Choice::text("three", FinishReason::Length));
+    // Five tokens of prompt, read for all; two generated by each.
+    let figures = Some(Usage { prompt_tokens: 5, completion_tokens: 6, estimated: false });
+    assert_eq!((reply.usage, reply.more.len()), (figures, 2));
+
+    let events: Vec<_> = adapter.stream(three()).await.unwrap().map(Result::unwrap).collect().await;
+    let of = |wanted: u32| -> Vec<_> {
+        let choice = |event: &&ChatEvent| match event {
+            ChatEvent::Delta(
+                Delta::Text { choice, .. } | Delta::Tool { choice, .. } | Delta::Finish { choice, .. },
+            ) => *choice == wanted,
+            _ => false,
+        };
+        events.iter().filter(choice).cloned().collect()
+    };
+    let ends = |choice, finish| ChatEvent::Delta(Delta::Finish { choice, finish });
+    assert_eq!(of(0), [ChatEvent::text("one")]);
+    let call = ToolDelta { index: 0, arguments: "{}".to_owned(), ..ToolDelta::default() };
+    assert_eq!(of(1)[1..], [ChatEvent::Delta(Delta::Tool { choice: 1, call }), ends(1, FinishReason::ToolCalls)]);
+    let piece = |text: &str| ChatEvent::Delta(Delta::Text { choice: 2, text: text.to_owned() });
+    assert_eq!(of(2), [piece("thr"), piece("ee"), ends(2, FinishReason::Length)]);
+    assert_eq!(events.last(), Some(&ChatEvent::Done { finish: FinishReason::Stop, usage: figures }));
+}
+
+#[tokio::test]
+async fn several_answers_are_let_in_together_or_not_at_all() {
+    let busy = ModelError::Busy { retry_after: Duration::from_secs(7) };
+    let mut model = Scripted::several(vec![Ok(vec![delta("a")]), Err(busy)]);
+    model.hangs = true;
+    let (adapter, model) = adapter(model);
+    let fault = adapter.stream(tool_call(|request| request.n = 2)).await.err().unwrap();
+    assert_eq!((fault.class, fault.retry_after), (FaultClass::Transient, Some(Duration::from_secs(7))));
+    assert!(model.cancel.is_cancelled(), "the first one goes on for nobody");
+}
+
+#[tokio::test]
+async fn one_broken_answer_breaks_them_all() {
+    let failed = GenerateEvent::Failed(ModelError::Failed { why: "it broke".into() });
+    let scripts = || vec![Ok(vec![delta("a"), done(Finish::Stop)]), Ok(vec![delta("b"), failed.clone()])];
+    let (adapter, _) = adapter(Scripted::several(scripts()));
+    let two = || tool_call(|request| request.n = 2);
+    assert!(adapter.complete(two()).await.is_err());
+    let events: Vec<_> = adapter.stream(two()).await.unwrap().collect().await;
+    let fault = events.last().unwrap().clone().unwrap_err();
+    assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::BetweenDeltas));
+    assert!(events[..events.len() - 1].iter().all(|event| matches!(event, Ok(ChatEvent::Delta(_)))));
+}
+
+#[tokio::test]
+async fn images_are_refused_unasked() {
+    let (adapter, model) = adapter(Scripted::new(Ok(vec![done(Finish::Stop)])));
+    let image = Image { source: ImageSource::Url("https://example.org/cat.png".to_owned()), detail: None };
+    let look = tool_call(|request| request.messages[0].content = Content::Parts(vec![Part::Image(image)]));
+    let fault = adapter.complete(look).await.unwrap_err();
+    assert_eq!((fault.client, fault.param.as_deref()), (Some(ClientFault::Unsupported), Some("messages")));
+    assert!(model.asked.lock().unwrap().is_empty());
 }

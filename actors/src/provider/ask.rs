@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
-use muster_providers::{Call, EmbedCall};
+use futures::future::ready;
+use muster_providers::{Call, EmbedCall, Fault};
 use tokio::time::Instant;
 
 use super::chain::{Chain, Route};
@@ -20,7 +21,10 @@ impl Chain {
         let started = Instant::now();
         let won = self
             .walk(&ask, started)?
-            .run(|route| route.member.provider.adapter.complete(self.call(&ask, route)))
+            .run(|route| match beyond(route, &ask) {
+                Some(fault) => ready(Err(fault)).boxed(),
+                None => route.member.provider.adapter.complete(self.call(&ask, route)),
+            })
             .await?;
         won.permit.done(won.latency);
         let reply = won.value;
@@ -93,7 +97,12 @@ impl Chain {
     async fn open_stream(&self, ask: &ChatAsk, started: Instant) -> Result<Won<Opened>, ChainError> {
         let hold_back = self.options().hold_back;
         let adapter = |route: &Route| Arc::clone(&route.member.provider.adapter);
-        self.walk(ask, started)?.run(|route| open(adapter(route), self.call(ask, route), hold_back).boxed()).await
+        self.walk(ask, started)?
+            .run(|route| match beyond(route, ask) {
+                Some(fault) => ready(Err(fault)).boxed(),
+                None => open(adapter(route), self.call(ask, route), hold_back).boxed(),
+            })
+            .await
     }
 
     fn walk<'a>(&'a self, ask: &'a ChatAsk, started: Instant) -> Result<Walk<'a>, ChainError> {
@@ -119,4 +128,12 @@ impl Chain {
             traceparent: ask.traceparent.clone(),
         }
     }
+}
+
+/// A field that this provider would not honour, where the request has one.
+fn beyond(route: &Route, ask: &ChatAsk) -> Option<Fault> {
+    let field = ask.request.beyond?;
+    let honoured = route.member.provider.adapter.takes_verbatim(&ask.request);
+    let words = || format!("{} does not support `{field}`: leave it out", route.candidate.provider_id);
+    (!honoured).then(|| Fault::unsupported(field, words()))
 }

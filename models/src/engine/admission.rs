@@ -1,12 +1,18 @@
 //! From a request to a job: everything that can be refused is refused here, before any computation.
 
-use crate::chat::{GenerateRequest, Generation, ModelError};
+use std::borrow::Cow;
 
+use crate::chat::{Format, GenerateRequest, Generation, ModelError};
+
+use super::grammar;
 use super::load::Ready;
 use super::reply::Reply;
 use super::sampler::Sampler;
 use super::sequence::Job;
+use crate::hermes::{CallParser, Trigger, turns_with_tools};
+use crate::speech::Speech;
 use crate::stop::StopMatcher;
+use crate::tool::{ToolChoice, Toolbox};
 
 const MAX_STOPS: usize = 16;
 const MAX_STOP_BYTES: usize = 1024;
@@ -15,11 +21,12 @@ const MAX_STOP_BYTES: usize = 1024;
 pub(super) fn admit(ready: &Ready, request: GenerateRequest) -> Result<(Job, Generation), ModelError> {
     check(&request)?;
     let context = ready.info.context;
-    let tokens = ready.prompter.at_least(&request.turns);
+    let turns = turns_with_tools(&request.turns, request.tools());
+    let tokens = ready.prompter.at_least(&turns);
     if tokens >= context {
         return Err(ModelError::ContextTooLong { tokens, context });
     }
-    let prompt = ready.prompter.tokens(&request.turns)?;
+    let prompt = ready.prompter.tokens(&turns)?;
     let tokens = u32::try_from(prompt.len()).unwrap_or(u32::MAX);
     if tokens >= context {
         return Err(ModelError::ContextTooLong { tokens, context });
@@ -27,13 +34,27 @@ pub(super) fn admit(ready: &Ready, request: GenerateRequest) -> Result<(Job, Gen
     let max_tokens = request.max_tokens.min(ready.info.max_tokens).min(context - tokens);
     let sampler = Sampler::new(&ready.model, &request)?;
     let (reply, generation) = Reply::channel(max_tokens);
-    let job = Job { prompt, max_tokens, sampler, stop: StopMatcher::new(request.stop), reply, epoch: ready.epoch };
+    let calls =
+        request.tools.as_ref().map(|toolbox| CallParser::new(trigger(&request, toolbox), grammar::most(toolbox)));
+    let speech = Speech::new(StopMatcher::new(request.stop), calls);
+    let job = Job { prompt, max_tokens, sampler, speech, reply, epoch: ready.epoch };
     Ok((job, generation))
+}
+
+/// Only a text of no form can be words first and calls then.
+fn trigger(request: &GenerateRequest, toolbox: &Toolbox) -> Trigger {
+    match (&toolbox.choice, &request.format) {
+        (ToolChoice::Required | ToolChoice::Named(_), _) => Trigger::Certain,
+        (ToolChoice::Auto, Format::Text) => Trigger::Anywhere,
+        (ToolChoice::Auto, Format::JsonObject | Format::JsonSchema(_)) => Trigger::AtStart,
+    }
 }
 
 /// Fields that no model can serve.
 fn check(request: &GenerateRequest) -> Result<(), ModelError> {
-    let refuse = |field, why: &str| Err(ModelError::Unsupported { field, why: why.to_owned() });
+    let refuse = |field: &'static str, why: &str| {
+        Err(ModelError::Unsupported { field: Cow::Borrowed(field), why: why.to_owned() })
+    };
     if request.max_tokens == 0 {
         return refuse("max_tokens", "must be at least 1");
     }
@@ -59,11 +80,11 @@ fn check(request: &GenerateRequest) -> Result<(), ModelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Format, Role, Turn};
+    use crate::chat::{Role, Turn};
 
     fn request() -> GenerateRequest {
         GenerateRequest {
-            turns: vec![Turn { role: Role::User, content: "hello".to_owned() }],
+            turns: vec![Turn::text(Role::User, "hello")],
             max_tokens: 1,
             temperature: 1.0,
             top_p: 1.0,
@@ -72,6 +93,7 @@ mod tests {
             seed: None,
             stop: Vec::new(),
             format: Format::Text,
+            tools: None,
         }
     }
 

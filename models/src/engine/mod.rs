@@ -5,6 +5,7 @@
 //! where the thread panics; every queue and every step is bounded.
 
 mod admission;
+mod grammar;
 mod load;
 mod prompt;
 mod reply;
@@ -20,7 +21,9 @@ use std::thread::JoinHandle;
 use tokio::sync::watch;
 
 use crate::chat::{GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
+use crate::hermes::turns_with_tools;
 use crate::local::Options;
+use crate::tool::Tool;
 use shared::Shared;
 
 /// The calling side: hands requests over and reads figures; never waits for the engine.
@@ -69,8 +72,8 @@ impl Engine {
         self.shared.stats()
     }
 
-    pub(crate) fn count(&self, turns: &[Turn]) -> Option<u32> {
-        let tokens = self.shared.ready().ok()?.prompter.tokens(turns).ok()?;
+    pub(crate) fn count(&self, turns: &[Turn], tools: &[Tool]) -> Option<u32> {
+        let tokens = self.shared.ready().ok()?.prompter.tokens(&turns_with_tools(turns, tools)).ok()?;
         u32::try_from(tokens.len()).ok()
     }
 

@@ -36,12 +36,12 @@ impl Prompter {
         let template = model.chat_template(None).map_err(|error| format!("no chat template in the file: {error}"))?;
         let longest = model.tokens(true).map(|(_, bytes)| bytes.len()).max().unwrap_or(1).max(1);
         let prompter = Self { model, template, longest };
-        let probe = Turn { role: Role::User, content: "hello".to_owned() };
+        let probe = Turn::text(Role::User, "hello");
         prompter.tokens(&[probe]).map_err(|error| format!("its chat template is not known here: {error}"))?;
         Ok(prompter)
     }
 
-    /// The whole prompt, ending where the assistant begins to speak.
+    /// The whole prompt of turns without calls, ending where the assistant begins to speak.
     pub(super) fn tokens(&self, turns: &[Turn]) -> Result<Vec<LlamaToken>, ModelError> {
         if turns.is_empty() {
             return Err(unsupported("at least one message is needed".to_owned()));
@@ -98,7 +98,7 @@ impl Prompter {
 }
 
 fn unsupported(why: String) -> ModelError {
-    ModelError::Unsupported { field: "messages", why }
+    ModelError::Unsupported { field: "messages".into(), why }
 }
 
 fn split(rendered: &str) -> Vec<Piece<'_>> {

@@ -4,6 +4,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::chat::{Finish, GenerateEvent, Generation, ModelError, TokenUsage};
+use crate::tool::MAX_CALLS;
+
+/// Around a call: the text before it, its begin, a held back end of its arguments.
+const EVENTS_BESIDE_TOKENS: usize = 4 * MAX_CALLS as usize + 4;
 
 /// Sends the events of one request. Dropped without an end (by a panic, or a change of models), it says `Failed`.
 #[derive(Debug)]
@@ -14,10 +18,11 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// The channel holds every event that `max_tokens` can make, so that sending never waits: a slow reader neither
+    /// The channel holds every event that `max_tokens` can make (one a token, a few more around each call, what was held
+    /// back, the end), so that sending never waits: a slow reader neither
     /// stalls the engine nor needs a deadline here, and what it leaves unread is bounded by the context.
     pub(super) fn channel(max_tokens: u32) -> (Self, Generation) {
-        let capacity = usize::try_from(max_tokens).unwrap_or(usize::MAX / 4).saturating_add(2);
+        let capacity = usize::try_from(max_tokens).unwrap_or(usize::MAX / 4).saturating_add(EVENTS_BESIDE_TOKENS);
         let (sender, receiver) = mpsc::channel(capacity);
         let cancel = CancellationToken::new();
         let reply = Self { events: sender, cancel: cancel.clone(), ended: false };
@@ -29,10 +34,9 @@ impl Reply {
         self.cancel.is_cancelled() || self.events.is_closed()
     }
 
-    pub(super) fn delta(&self, text: String) {
-        if !text.is_empty() {
-            self.send(GenerateEvent::Delta(text));
-        }
+    /// All but the end.
+    pub(super) fn say(&self, events: Vec<GenerateEvent>) {
+        events.into_iter().for_each(|event| self.send(event));
     }
 
     pub(super) fn done(&mut self, finish: Finish, usage: TokenUsage) {
@@ -70,7 +74,7 @@ mod tests {
     #[test]
     fn a_dropped_reply_says_that_it_failed() {
         let (reply, mut generation) = Reply::channel(1);
-        reply.delta("a".to_owned());
+        reply.say(vec![GenerateEvent::Delta("a".to_owned())]);
         drop(reply);
         assert_eq!(generation.events.try_recv(), Ok(GenerateEvent::Delta("a".to_owned())));
         assert!(matches!(generation.events.try_recv(), Ok(GenerateEvent::Failed(ModelError::Failed { .. }))));

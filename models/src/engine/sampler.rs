@@ -4,16 +4,14 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
 use llama_cpp_2::context::LlamaContext;
-use llama_cpp_2::json_schema_to_grammar;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::token::data::LlamaTokenData;
 use llama_cpp_2::token::data_array::LlamaTokenDataArray;
-use serde_json::{Value, json};
 
-use crate::chat::{Format, GenerateRequest, ModelError};
-use crate::schema;
+use super::grammar;
+use crate::chat::{GenerateRequest, ModelError};
 
 /// Penalties look back over this many generated tokens.
 const PENALTY_WINDOW: i32 = 64;
@@ -30,13 +28,9 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Refuses a format that cannot be enforced.
+    /// Refuses a form that cannot be enforced.
     pub(super) fn new(model: &LlamaModel, request: &GenerateRequest) -> Result<Self, ModelError> {
-        let grammar = match &request.format {
-            Format::Text => None,
-            Format::JsonObject => Some(grammar(model, &json!({"type": "object"}))?),
-            Format::JsonSchema(schema) => Some(grammar(model, schema)?),
-        };
+        let grammar = grammar::of(model, request)?;
         let penalties = LlamaSampler::penalties(
             model.n_vocab(),
             PENALTY_WINDOW,
@@ -70,7 +64,7 @@ impl Sampler {
         candidates.apply_sampler(grammar);
         candidates.data.retain(|candidate| candidate.logit().is_finite());
         if candidates.data.is_empty() {
-            return Err(ModelError::Failed { why: "the schema cannot be continued from here".to_owned() });
+            return Err(ModelError::Failed { why: "what was asked for cannot be continued from here".to_owned() });
         }
         candidates.apply_sampler(&mut self.chain);
         if begin.elapsed() > GRAMMAR_TIME {
@@ -95,16 +89,6 @@ fn admits(grammar: &mut LlamaSampler, token: LlamaToken) -> bool {
     let mut one = LlamaTokenDataArray::new(vec![LlamaTokenData::new(token, 1.0, 0.0)], false);
     one.apply_sampler(grammar);
     one.data.first().is_some_and(|candidate| candidate.logit().is_finite())
-}
-
-fn grammar(model: &LlamaModel, schema: &Value) -> Result<LlamaSampler, ModelError> {
-    let unsupported = |why: String| ModelError::Unsupported { field: "response_format", why };
-    schema::check(schema).map_err(unsupported)?;
-    let text = json_schema_to_grammar(&schema.to_string())
-        .map_err(|error| unsupported(format!("the schema cannot be enforced: {error}")))?;
-    LlamaSampler::grammar(model, &text, "root").map_err(|error| {
-        unsupported(format!("the schema cannot be enforced (does it refer to itself without end?): {error}"))
-    })
 }
 
 /// llama.cpp takes `u32::MAX` for "choose one", which would not be reproducible.

@@ -7,7 +7,7 @@ use llama_cpp_2::token::LlamaToken;
 use super::reply::Reply;
 use super::sampler::Sampler;
 use crate::chat::{Finish, ModelError, TokenUsage};
-use crate::stop::{Emit, StopMatcher};
+use crate::speech::Speech;
 use crate::utf8::Utf8Buffer;
 
 /// A request that was admitted and waits for a slot.
@@ -17,7 +17,7 @@ pub(super) struct Job {
     /// At least 1, and with the prompt within the context.
     pub(super) max_tokens: u32,
     pub(super) sampler: Sampler,
-    pub(super) stop: StopMatcher,
+    pub(super) speech: Speech,
     pub(super) reply: Reply,
     /// The loading of the model that tokenized the prompt.
     pub(super) epoch: u64,
@@ -73,12 +73,10 @@ impl Sequence {
         if let Err(error) = self.job.sampler.accept(token) {
             return self.fail(error);
         }
-        match self.job.stop.push(&self.text.push(&bytes)) {
-            Emit::Text(text) => self.job.reply.delta(text),
-            Emit::Stopped(text) => {
-                self.job.reply.delta(text);
-                return self.finish(Finish::Stop);
-            }
+        let (said, end) = self.job.speech.push(&self.text.push(&bytes));
+        self.job.reply.say(said);
+        if let Some(finish) = end {
+            return self.done(finish);
         }
         if self.generated >= self.job.max_tokens {
             return self.finish(Finish::Length);
@@ -93,7 +91,12 @@ impl Sequence {
     }
 
     fn finish(&mut self, finish: Finish) -> bool {
-        self.job.reply.delta(self.job.stop.finish());
+        let (said, finish) = self.job.speech.finish(finish);
+        self.job.reply.say(said);
+        self.done(finish)
+    }
+
+    fn done(&mut self, finish: Finish) -> bool {
         let prompt = u32::try_from(self.job.prompt.len()).unwrap_or(u32::MAX);
         self.job.reply.done(finish, TokenUsage { prompt, completion: self.generated });
         true

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::check;
+use super::{check, check_all};
 
 fn refusal(schema: &Value) -> String {
     check(schema).unwrap_err()
@@ -95,4 +95,14 @@ fn references_that_double_are_refused_at_once() {
         .collect();
     let why = refusal(&json!({"$ref": "#/$defs/d0", "$defs": definitions}));
     assert!(why.contains("parts") || why.contains("nested"), "{why}");
+}
+
+#[test]
+fn the_bounds_are_those_of_all_schemas_together() {
+    let properties: serde_json::Map<_, _> = (0..60).map(|n| (format!("p{n}"), json!({"type": "null"}))).collect();
+    let wide = json!({"type": "object", "properties": properties});
+    // 61 parts each, 1000 together.
+    assert_eq!(check_all(std::iter::repeat_n(&wide, 16)), Ok(()));
+    let (index, why) = check_all(std::iter::repeat_n(&wide, 20)).unwrap_err();
+    assert!(index == 16 && why.contains("parts"), "{index}: {why}");
 }

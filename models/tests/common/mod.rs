@@ -65,7 +65,7 @@ pub(crate) async fn wait_for(model: &LocalModel, wanted: impl Fn(&Status) -> boo
 }
 
 pub(crate) fn user(content: &str) -> Vec<Turn> {
-    vec![Turn { role: Role::User, content: content.to_owned() }]
+    vec![Turn::text(Role::User, content)]
 }
 
 /// A greedy request.
@@ -80,6 +80,7 @@ pub(crate) fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
         seed: None,
         stop: Vec::new(),
         format: Format::Text,
+        tools: None,
     }
 }
 
@@ -92,6 +93,8 @@ pub(crate) fn endless(max_tokens: u32) -> GenerateRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) text: String,
+    /// Names and arguments.
+    pub(crate) calls: Vec<(String, String)>,
     pub(crate) deltas: usize,
     pub(crate) finish: Finish,
     pub(crate) usage: TokenUsage,
@@ -103,7 +106,7 @@ pub(crate) async fn next(generation: &mut Generation) -> Option<GenerateEvent> {
 
 /// Reads to the end.
 pub(crate) async fn read(mut generation: Generation) -> Result<Answer, ModelError> {
-    let (mut text, mut deltas) = (String::new(), 0);
+    let (mut text, mut calls, mut deltas) = (String::new(), Vec::<(String, String)>::new(), 0);
     loop {
         match next(&mut generation).await.expect("an end before the channel closes") {
             GenerateEvent::Delta(more) => {
@@ -111,9 +114,19 @@ pub(crate) async fn read(mut generation: Generation) -> Result<Answer, ModelErro
                 text.push_str(&more);
                 deltas += 1;
             }
+            GenerateEvent::Call { index, name } => {
+                assert_eq!(usize::try_from(index).unwrap(), calls.len(), "calls are numbered in order");
+                calls.push((name, String::new()));
+            }
+            GenerateEvent::Arguments { index, json } => {
+                assert!(!json.is_empty(), "an empty piece of arguments");
+                assert_eq!(usize::try_from(index).unwrap() + 1, calls.len(), "arguments follow their own call");
+                calls.last_mut().unwrap().1.push_str(&json);
+                deltas += 1;
+            }
             GenerateEvent::Done { finish, usage } => {
                 assert_eq!(next(&mut generation).await, None, "nothing comes after the end");
-                return Ok(Answer { text, deltas, finish, usage });
+                return Ok(Answer { text, calls, deltas, finish, usage });
             }
             GenerateEvent::Failed(error) => return Err(error),
         }

@@ -11,6 +11,8 @@ pub use price::{Price, cost_nanos, cost_usd};
 
 /// The id of the embedded model, which is also its only name.
 pub const EMBEDDED_MODEL: &str = "muster-core";
+/// The id of the embedded embedding model, which is also its only name.
+pub const EMBEDDED_EMBEDDING: &str = "muster-embed";
 /// The id of the provider of the embedded model.
 pub const EMBEDDED_PROVIDER: &str = "embedded";
 
@@ -60,6 +62,26 @@ pub struct ModelEntry {
     pub notes: Option<String>,
 }
 
+/// An embedding model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmbeddingEntry {
+    pub id: String,
+    pub name: String,
+    /// The id of its provider.
+    pub provider: String,
+    /// The provider's own name of it.
+    pub upstream: String,
+    /// Length of its vectors where none is asked for.
+    pub dimensions: u32,
+    /// Tokens of the longest text.
+    pub max_tokens: u32,
+    /// USD per million tokens.
+    pub price_in: f64,
+    /// Where the price is from.
+    pub price_source: String,
+}
+
 /// A virtual model: the first available of `order`, then the next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,6 +100,7 @@ pub struct Catalogue {
     providers: Vec<ProviderEntry>,
     models: Vec<ModelEntry>,
     families: Vec<Family>,
+    embeddings: Vec<EmbeddingEntry>,
 }
 
 /// Why a text is no catalogue.
@@ -99,6 +122,8 @@ struct File {
     provider: Vec<ProviderEntry>,
     model: Vec<ModelEntry>,
     family: Vec<Family>,
+    #[serde(default)]
+    embedding: Vec<EmbeddingEntry>,
 }
 
 impl Catalogue {
@@ -110,7 +135,8 @@ impl Catalogue {
     /// Reads and checks a catalogue.
     pub fn parse(text: &str) -> Result<Self, CatalogueError> {
         let file: File = toml::from_str(text).map_err(|e| CatalogueError::Syntax(e.to_string()))?;
-        let catalogue = Self { providers: file.provider, models: file.model, families: file.family };
+        let catalogue =
+            Self { providers: file.provider, models: file.model, families: file.family, embeddings: file.embedding };
         catalogue.check()?;
         Ok(catalogue)
     }
@@ -139,12 +165,20 @@ impl Catalogue {
         &self.families
     }
 
+    pub fn embeddings(&self) -> &[EmbeddingEntry] {
+        &self.embeddings
+    }
+
     pub fn provider(&self, id: &str) -> Option<&ProviderEntry> {
         self.providers.iter().find(|p| p.id == id)
     }
 
     pub fn model(&self, id: &str) -> Option<&ModelEntry> {
         self.models.iter().find(|m| m.id == id)
+    }
+
+    pub fn embedding(&self, id: &str) -> Option<&EmbeddingEntry> {
+        self.embeddings.iter().find(|m| m.id == id)
     }
 
     /// The family of this id (`fast`) or virtual model (`muster-fast`).
@@ -155,10 +189,14 @@ impl Catalogue {
     fn check(&self) -> Result<(), CatalogueError> {
         unique("provider", self.providers.iter().map(|p| &p.id))?;
         let virtual_models = self.families.iter().map(|f| &f.model_id);
-        unique("model", self.models.iter().map(|m| &m.id).chain(virtual_models))?;
+        let embeddings = self.embeddings.iter().map(|m| &m.id);
+        unique("model", self.models.iter().map(|m| &m.id).chain(virtual_models).chain(embeddings))?;
         unique("family", self.families.iter().map(|f| &f.id))?;
         for model in &self.models {
             self.check_model(model)?;
+        }
+        for model in &self.embeddings {
+            self.check_entry(&model.id, &model.provider, Price::of_embedding(model))?;
         }
         for family in &self.families {
             let unknown = family.order.iter().find(|id| self.model(id).is_none());
@@ -170,16 +208,20 @@ impl Catalogue {
     }
 
     fn check_model(&self, model: &ModelEntry) -> Result<(), CatalogueError> {
-        let place = || format!("model {:?}", model.id);
-        if self.provider(&model.provider).is_none() {
-            return Err(dangling(place(), &model.provider));
-        }
+        self.check_entry(&model.id, &model.provider, Price::of(model))?;
         let unknown = model.families.iter().find(|id| !self.families.iter().any(|f| f.id == **id));
         if let Some(id) = unknown {
-            return Err(dangling(place(), id));
+            return Err(dangling(format!("model {:?}", model.id), id));
         }
-        if !Price::of(model).is_exact() {
-            return Err(CatalogueError::Price { id: model.id.clone() });
+        Ok(())
+    }
+
+    fn check_entry(&self, id: &str, provider: &str, price: Price) -> Result<(), CatalogueError> {
+        if self.provider(provider).is_none() {
+            return Err(dangling(format!("model {id:?}"), provider));
+        }
+        if !price.is_exact() {
+            return Err(CatalogueError::Price { id: id.to_owned() });
         }
         Ok(())
     }

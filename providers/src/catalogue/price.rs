@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::ModelEntry;
+use super::{EmbeddingEntry, ModelEntry};
 use crate::Usage;
 
 /// A price in USD per million tokens, as providers publish it.
@@ -20,6 +20,11 @@ const DEAREST: f64 = 1e6;
 impl Price {
     pub fn of(entry: &ModelEntry) -> Self {
         Self { input_per_million: entry.price_in, output_per_million: entry.price_out }
+    }
+
+    /// An embedding has no answer's tokens.
+    pub fn of_embedding(entry: &EmbeddingEntry) -> Self {
+        Self { input_per_million: entry.price_in, output_per_million: 0.0 }
     }
 
     /// The cost in billionths of a dollar, rounded half up. Saturates.

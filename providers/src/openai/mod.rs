@@ -27,7 +27,7 @@ use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 
 use crate::http::{ConfigError, HttpConfig, Origin, classify};
-use crate::{Adapter, Call, ChatReply, ChatStream, EmbedCall, EmbedReply, Fault};
+use crate::{Adapter, Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault};
 use dialect::Dialect;
 use ids::Ids;
 
@@ -81,6 +81,10 @@ impl OpenAiAdapter {
 impl Adapter for OpenAiAdapter {
     fn complete(&self, call: Call) -> BoxFuture<'static, Result<ChatReply, Fault>> {
         complete::complete(self.server.clone(), call).boxed()
+    }
+
+    fn takes_verbatim(&self, request: &ChatRequest) -> bool {
+        request.verbatim.is_some() && self.server.dialect.takes_verbatim(request)
     }
 
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>> {

@@ -1,28 +1,160 @@
-//! From an embedding model's name to the providers that are asked, in order.
+//! From an embedding model's name to the providers that have exactly that model.
+//!
+//! Vectors of different models do not compare. So there is no chain to fall back on, no family and no alias: a name
+//! leads to providers that name it, else to those that take any name, as it is. Only who names no model gets the
+//! embedded one.
 
-use super::{Candidate, NamedBy, Provider, ProviderKind, Registry, ResolveError};
-use crate::EMBEDDED_MODEL;
+use super::{NamedBy, Provider, ProviderKind, Registry, ResolveError};
+use crate::catalogue::EMBEDDED_EMBEDDING;
+use crate::{Candidate, Catalogue, EmbeddingEntry, Price};
+
+/// An embedding model for a list of models.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedEmbedding {
+    pub entry: EmbeddingEntry,
+    /// The provider that would be asked first, or the catalogue's where none is configured.
+    pub provider: String,
+    pub configured: bool,
+    /// The setting that is missing, where it is not configured.
+    pub setting: Option<String>,
+}
 
 impl Registry {
-    /// The candidates for an embedding model, best first, never empty; `None` and `default` mean the embedded one. All
-    /// are asked for the same model: vectors of different models do not compare.
+    /// The candidates for a requested embedding model, best first, never empty, all of them of the same model. `None`
+    /// and `default` mean the embedded one.
     pub fn resolve_embedding(&self, requested: Option<&str>) -> Result<Vec<Candidate>, ResolveError> {
         let name = requested.map(str::trim).filter(|name| !name.is_empty() && *name != "default");
-        let candidates: Vec<Candidate> = match name {
-            None => self
-                .usable()
-                .filter(|p| p.kind == ProviderKind::Embedded)
-                .map(|p| self.candidate(p, EMBEDDED_MODEL, NamedBy::Settings))
-                .collect(),
-            Some(name) => self.usable().filter_map(|p| self.embedding_at(p, name)).collect(),
-        };
-        if candidates.is_empty() { Err(self.explain(name.unwrap_or(EMBEDDED_MODEL))) } else { Ok(candidates) }
+        let name = name.unwrap_or(EMBEDDED_EMBEDDING);
+        let embedded = name == EMBEDDED_EMBEDDING;
+        let of_kind = |p: &&Provider| (p.kind == ProviderKind::Embedded) == embedded;
+        let mut candidates: Vec<Candidate> =
+            self.usable().filter(of_kind).filter_map(|p| self.embedding_at(p, name)).collect();
+        if candidates.is_empty()
+            && let Some((provider, rest)) = self.split(name)
+            && provider.missing.is_none()
+        {
+            let at = self.embedding_at(provider, rest).or_else(|| self.embedding_tried(provider, rest));
+            candidates.extend(at);
+        }
+        if candidates.is_empty() {
+            candidates.extend(self.usable().filter_map(|p| self.embedding_tried(p, name)));
+        }
+        if candidates.is_empty() {
+            return Err(self.explain_embedding(name));
+        }
+        Ok(candidates)
     }
 
+    /// The catalogue's embedding models in its order.
+    pub fn list_embeddings(&self) -> Vec<ListedEmbedding> {
+        let listed = |entry: &EmbeddingEntry| {
+            let first = self.resolve_embedding(Some(&entry.id)).ok().and_then(|found| found.into_iter().next());
+            let served = first.filter(|candidate| candidate.named_by == NamedBy::Settings);
+            let setting = match (&served, self.explain_embedding(&entry.id)) {
+                (None, ResolveError::Unconfigured { setting, .. }) => Some(setting),
+                _ => None,
+            };
+            ListedEmbedding {
+                configured: served.is_some(),
+                provider: served.map_or_else(|| entry.provider.clone(), |candidate| candidate.provider_id),
+                entry: entry.clone(),
+                setting,
+            }
+        };
+        self.catalogue.embeddings().iter().map(listed).collect()
+    }
+
+    /// The model at this provider, where its settings or the catalogue name it.
     fn embedding_at(&self, provider: &Provider, name: &str) -> Option<Candidate> {
-        match self.upstream_of(provider, name) {
-            Some(upstream) => Some(self.candidate(provider, upstream, NamedBy::Settings)),
-            None => provider.takes_any.then(|| self.candidate(provider, name, NamedBy::Client)),
+        let own = self.catalogue.embeddings().iter().find(|m| self.has(provider, m) && is(m, name));
+        let upstream = match own {
+            Some(_) if provider.kind == ProviderKind::Embedded => EMBEDDED_EMBEDDING,
+            Some(m) => {
+                (provider.takes_any || provider.names_any([&m.id, &m.upstream])).then_some(m.upstream.as_str())?
+            }
+            None => (provider.names_any([name]) && !self.is_chat(name)).then_some(name)?,
+        };
+        Some(embedding_candidate(provider, upstream, own, NamedBy::Settings))
+    }
+
+    /// The name as it is at a provider that takes any.
+    fn embedding_tried(&self, provider: &Provider, name: &str) -> Option<Candidate> {
+        let tried = provider.takes_any && name != EMBEDDED_EMBEDDING && !self.is_chat(name);
+        tried.then(|| embedding_candidate(provider, name, None, NamedBy::Client))
+    }
+
+    fn has(&self, provider: &Provider, entry: &EmbeddingEntry) -> bool {
+        match provider.kind {
+            ProviderKind::Embedded => entry.id == EMBEDDED_EMBEDDING,
+            _ => entry.provider == provider.id && entry.id != EMBEDDED_EMBEDDING,
         }
+    }
+
+    /// A model for chats gives no vectors, whoever has it.
+    fn is_chat(&self, name: &str) -> bool {
+        let known = |m: &crate::ModelEntry| m.id == name || m.upstream.as_deref() == Some(name);
+        self.catalogue.models().iter().any(known) || self.catalogue.family(name).is_some()
+    }
+
+    /// Why no usable provider has this model.
+    fn explain_embedding(&self, name: &str) -> ResolveError {
+        let unconfigured = |provider: &str, setting: String| ResolveError::Unconfigured {
+            model: name.to_owned(),
+            provider: provider.to_owned(),
+            setting,
+        };
+        let keyless = self.providers.iter().find_map(|p| {
+            let model = match self.split(name) {
+                Some((provider, model)) if provider.id == p.id => model,
+                _ => name,
+            };
+            let setting = p.missing.clone()?;
+            self.embedding_at(p, model)?;
+            Some((p, setting))
+        });
+        if let Some((provider, setting)) = keyless {
+            return unconfigured(&provider.id, setting);
+        }
+        let known = self.catalogue.embeddings().iter().find(|m| {
+            let of_provider = name.strip_prefix(m.provider.as_str()).and_then(|rest| rest.strip_prefix('/'));
+            [Some(name), of_provider].into_iter().flatten().any(|name| is(m, name))
+        });
+        match known {
+            Some(entry) => unconfigured(&entry.provider, self.setting_of(&entry.provider)),
+            None => ResolveError::NotFound { model: name.to_owned() },
+        }
+    }
+}
+
+impl Provider {
+    /// Takes the names of the catalogue's embedding models from those that may be asked for chats.
+    pub(super) fn set_embeddings_apart(&mut self, catalogue: &Catalogue) {
+        let is_embedding = |name: &mut String| catalogue.embeddings().iter().any(|m| is(m, name));
+        self.embeddings = self.models.extract_if(.., is_embedding).collect();
+    }
+
+    fn names_any<'a>(&self, names: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> bool {
+        names.into_iter().any(|name| self.models.iter().chain(&self.embeddings).any(|m| m == name.as_ref()))
+    }
+}
+
+fn is(entry: &EmbeddingEntry, name: &str) -> bool {
+    entry.id == name || entry.upstream == name
+}
+
+fn embedding_candidate(
+    provider: &Provider,
+    upstream: &str,
+    entry: Option<&EmbeddingEntry>,
+    named_by: NamedBy,
+) -> Candidate {
+    Candidate {
+        provider_id: provider.id.clone(),
+        upstream_model: upstream.to_owned(),
+        model_id: entry.map_or(upstream, |entry| &entry.id).to_owned(),
+        entry: None,
+        takes_sampling: false,
+        price: entry.map(Price::of_embedding),
+        named_by,
     }
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crate::catalogue::{EMBEDDED_MODEL, EMBEDDED_PROVIDER};
 use crate::{Catalogue, ModelEntry, Price};
 
+pub use embedding::ListedEmbedding;
 pub use list::ListedModel;
 pub use resolve::{Candidate, NamedBy, ResolveError};
 pub use settings::{ProviderKind, ProviderSettings, RegistryError};
@@ -43,6 +44,8 @@ struct Provider {
     /// Without `*`.
     models: Vec<String>,
     takes_any: bool,
+    /// Those of its names that the catalogue has as embedding models; not among `models`.
+    embeddings: Vec<String>,
     /// The setting without which it serves nothing.
     missing: Option<String>,
 }
@@ -56,6 +59,7 @@ impl Registry {
         chain_order: Option<Vec<String>>,
     ) -> Result<Self, RegistryError> {
         let mut providers = settings::check(settings)?;
+        providers.iter_mut().for_each(|provider| provider.set_embeddings_apart(&catalogue));
         if !providers.iter().any(|p| p.kind == ProviderKind::Embedded) {
             providers.push(Provider::embedded(EMBEDDED_PROVIDER));
         }
@@ -164,6 +168,7 @@ impl Provider {
             kind: ProviderKind::Embedded,
             models: vec![EMBEDDED_MODEL.to_owned()],
             takes_any: false,
+            embeddings: Vec::new(),
             missing: None,
         }
     }

@@ -156,7 +156,7 @@ impl Registry {
     }
 
     /// `provider/model` of a configured provider.
-    fn split<'a>(&self, name: &'a str) -> Option<(&Provider, &'a str)> {
+    pub(super) fn split<'a>(&self, name: &'a str) -> Option<(&Provider, &'a str)> {
         let (id, model) = name.split_once('/')?;
         let provider = self.providers.iter().find(|p| p.id == id)?;
         Some((provider, model)).filter(|(_, model)| !model.is_empty())
@@ -219,15 +219,19 @@ impl Registry {
         let Some(entry) = known else {
             return ResolveError::NotFound { model: name.to_owned() };
         };
-        let block = format!("[[provider]] id = {:?}", entry.provider);
-        let setting = match self.providers.iter().find(|p| p.id == entry.provider) {
+        unconfigured(&entry.provider, self.setting_of(&entry.provider))
+    }
+
+    /// What is to be set so that this provider serves one more of its models.
+    pub(super) fn setting_of(&self, provider: &str) -> String {
+        let block = format!("[[provider]] id = {provider:?}");
+        match self.providers.iter().find(|p| p.id == provider) {
             None => block,
             Some(provider) => match &provider.missing {
                 Some(env) => env.clone(),
                 None => format!("models of {block}"),
             },
-        };
-        unconfigured(&entry.provider, setting)
+        }
     }
 
     /// Nobody in the chain can be asked: the first one that lacks something says what.

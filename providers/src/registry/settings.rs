@@ -139,7 +139,14 @@ fn provider(settings: &ProviderSettings) -> Result<Provider, RegistryError> {
     let takes_any = models.iter().any(|m| m == WILDCARD);
     models.retain(|m| m != WILDCARD);
     let key = settings.api_key_env.as_ref().filter(|env| !env.is_empty());
-    Ok(Provider { id, kind, models, takes_any, missing: key.filter(|_| !settings.has_key).cloned() })
+    Ok(Provider {
+        id,
+        kind,
+        models,
+        takes_any,
+        embeddings: Vec::new(),
+        missing: key.filter(|_| !settings.has_key).cloned(),
+    })
 }
 
 /// File order, the embedded model last wherever it stands.

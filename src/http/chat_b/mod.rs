@@ -4,8 +4,12 @@ mod answer;
 mod frames;
 mod request;
 
+use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_actors::ids::{IdKind, new_id};
+use muster_actors::provider::Answer;
+use muster_providers::with_members;
+use serde_json::Value;
 
 pub use answer::ChatCompletion;
 pub use request::ChatCompletionBody;
@@ -15,6 +19,7 @@ use crate::chat;
 use crate::error::{ErrorB, HttpError};
 use crate::guard::{ChatB, Metered};
 use crate::sse;
+use answer::UsageB;
 use frames::FramesB;
 
 /// Chat completion. A failing provider is passed over for the next of the chain; after the first content of a stream a
@@ -42,6 +47,18 @@ pub async fn complete(
         let frames = FramesB::new(&id, created, model, body.n, body.stream_options, clock);
         return Ok(sse::response(streaming, frames));
     }
-    let answer = chat::complete(&app, ask, reservation).await?;
+    let mut answer = chat::complete(&app, ask, reservation).await?;
+    if let Some(body) = answer.reply.verbatim.take().and_then(|sent| verbatim(&sent, &answer)) {
+        return Ok(HttpResponse::Ok().content_type(ContentType::json()).body(body));
+    }
     Ok(HttpResponse::Ok().json(ChatCompletion::new(id, created, answer)))
+}
+
+/// The answer as the provider sent it, under the name of our model, with the figures that it left out.
+fn verbatim(sent: &[u8], answer: &Answer) -> Option<Vec<u8>> {
+    let mut ours = vec![("model", Value::from(answer.model_id.as_str()))];
+    if answer.reply.usage.is_none() {
+        ours.push(("usage", serde_json::to_value(UsageB::from(answer.usage)).ok()?));
+    }
+    with_members(sent, &ours)
 }

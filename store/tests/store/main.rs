@@ -5,6 +5,8 @@ mod disk;
 #[cfg(test)]
 mod flips;
 #[cfg(test)]
+mod journal;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod migrations;

@@ -1,13 +1,17 @@
 //! The actor around the breaker: one decision a call, state changes as events.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use actix::{Actor, Context, Handler, Message, MessageResult};
+use actix::{Actor, AsyncContext, Context, Handler, Message, MessageResult};
 
 use super::permit::{Entry, News, Permit};
 use super::port::{Core, Kept};
 use super::state::{Admission, BreakerState, Grant, Outcome, Reason};
 use super::status::{BreakerChanged, LastFault};
+
+/// How often the quiet reports of a provider that does not fail are taken.
+const QUIET_EVERY: Duration = Duration::from_millis(250);
 
 /// Asks for leave to make one call.
 #[derive(Debug, Message)]
@@ -58,6 +62,13 @@ impl BreakerActor {
         self.kept.breaker.report(self.core.elapsed(), grant, outcome, self.core.jitter.draw());
     }
 
+    /// Learns what was reported without a word to the actor.
+    fn take_quiet(&mut self) {
+        while let Some(report) = self.core.quiet.pop() {
+            self.learn(report.grant, report.news);
+        }
+    }
+
     /// Publishes what is known now, and the change of state if there was one.
     fn publish(&self, before: BreakerState) {
         self.core.kept.send_replace(self.kept.clone());
@@ -97,6 +108,16 @@ impl BreakerActor {
 
 impl Actor for BreakerActor {
     type Context = Context<Self>;
+
+    fn started(&mut self, context: &mut Context<Self>) {
+        context.run_interval(QUIET_EVERY, |actor, _| {
+            if !actor.core.quiet.is_empty() {
+                let before = actor.kept.breaker.state();
+                actor.take_quiet();
+                actor.publish(before);
+            }
+        });
+    }
 }
 
 impl Handler<Admit> for BreakerActor {
@@ -104,6 +125,7 @@ impl Handler<Admit> for BreakerActor {
 
     fn handle(&mut self, _: Admit, _: &mut Context<Self>) -> Self::Result {
         let before = self.kept.breaker.state();
+        self.take_quiet();
         let entry = match self.kept.breaker.admit(self.core.elapsed()) {
             // A permit that finds its caller gone is dropped, and so reports itself cancelled.
             Admission::Granted(grant) => Entry::Granted(Permit::new(Arc::clone(&self.core), grant)),
@@ -119,6 +141,7 @@ impl Handler<Report> for BreakerActor {
 
     fn handle(&mut self, report: Report, _: &mut Context<Self>) {
         let before = self.kept.breaker.state();
+        self.take_quiet();
         self.learn(report.grant, report.news);
         self.publish(before);
     }

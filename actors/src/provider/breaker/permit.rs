@@ -78,6 +78,11 @@ impl Permit {
 
     fn tell(&self, news: News) {
         let report = Report { grant: self.grant, news };
+        if !self.grant.probe && !matches!(report.news, News::Fault { .. }) {
+            // Nothing opens or closes by it: nobody is woken.
+            self.core.quiet.push(report);
+            return;
+        }
         let Some(handle) = self.core.handle() else { return };
         let Err(error) = handle.tell(report.clone()) else { return };
         tracing::debug!(provider = &*self.core.provider, %error, "report to the breaker was not taken");

@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
+use crossbeam_queue::SegQueue;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use super::actor::{Admit, BreakerActor};
+use super::actor::{Admit, BreakerActor, Report};
 use super::latencies::Latencies;
-use super::permit::Entry;
+use super::permit::{Entry, Permit};
 use super::state::{Breaker, BreakerOptions};
 use super::status::{BreakerChanged, BreakerStatus, LastFault};
 use crate::provider::Jitter;
@@ -36,6 +37,8 @@ pub(super) struct Core {
     origin: Instant,
     pub(super) kept: watch::Sender<Kept>,
     pub(super) changes: broadcast::Sender<BreakerChanged>,
+    /// Reports that change no decision by themselves, taken before the next one that may.
+    pub(super) quiet: SegQueue<Report>,
     handle: OnceLock<Handle<BreakerActor>>,
 }
 
@@ -92,6 +95,7 @@ impl BreakerPort {
             origin: Instant::now(),
             kept: watch::Sender::new(kept),
             changes,
+            quiet: SegQueue::new(),
             handle: OnceLock::new(),
         });
         let shared = Arc::clone(&core);
@@ -111,8 +115,13 @@ impl BreakerPort {
         Arc::strong_count(&self.core)
     }
 
-    /// Asks for leave to call the provider.
+    /// Asks for leave to call the provider. While the breaker is closed its latest snapshot is leave enough: the actor
+    /// is only asked where there is something to decide.
     pub(in crate::provider) async fn admit(&self, patience: Duration) -> Result<Entry, CallError> {
+        let open_door = self.core.kept.borrow().breaker.open_door();
+        if let Some(grant) = open_door {
+            return Ok(Entry::Granted(Permit::new(Arc::clone(&self.core), grant)));
+        }
         self.handle.ask_within(patience.min(PATIENCE), Admit).await
     }
 

@@ -142,6 +142,21 @@ fn a_stream_that_stalls_is_broken_off() {
 }
 
 #[test]
+fn a_reader_that_takes_its_time_is_not_taken_for_a_stalled_provider() {
+    world::run(|tree| async move {
+        let one = Double::always(Act::Drip(secs(20)));
+        let chain = chain(&tree, &[&one], options()).await;
+        let mut streaming = chain.stream(ask(), |_| ()).await.unwrap();
+        for _ in 0..3 {
+            streaming.next().await.unwrap().unwrap();
+            // Longer than the bound between deltas; the next one is not even asked for.
+            tokio::time::advance(secs(40)).await;
+        }
+        streaming.next().await.unwrap().unwrap();
+    });
+}
+
+#[test]
 fn a_stream_without_end_is_ended_and_not_blamed() {
     world::run(|tree| async move {
         let one = Double::always(Act::Drip(secs(29)));

@@ -1,0 +1,66 @@
+//! What is kept for each key, model and day. Pure.
+
+use muster_providers::Usage;
+use serde::{Deserialize, Serialize};
+
+use super::period::Day;
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Ok,
+    Failed,
+    /// Its caller went away.
+    Cancelled,
+}
+
+/// Sums over the calls of one key, model and day. Saturating: no sum wraps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// All calls; those that failed or were cancelled are among them.
+    pub requests: u64,
+    pub failed: u64,
+    pub cancelled: u64,
+    pub prompt_tokens: u64,
+    pub completion_tokens: u64,
+    /// Calls whose usage was counted here, not given by the provider.
+    pub estimated_requests: u64,
+    /// Billionths of a dollar.
+    pub cost_nanos: u64,
+    /// Calls of models whose price is not known: nothing of them is in `cost_nanos`.
+    pub unpriced_requests: u64,
+    /// Set aside for calls whose end was not told because the server was killed: charged in full, in billionths of a
+    /// dollar, and not part of `cost_nanos`.
+    pub unsettled_nanos: u64,
+}
+
+impl Row {
+    pub(super) fn post(&mut self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
+        let add = |sum: &mut u64, by: u64| *sum = sum.saturating_add(by);
+        add(&mut self.requests, 1);
+        add(&mut self.failed, u64::from(outcome == Outcome::Failed));
+        add(&mut self.cancelled, u64::from(outcome == Outcome::Cancelled));
+        add(&mut self.prompt_tokens, usage.prompt_tokens.into());
+        add(&mut self.completion_tokens, usage.completion_tokens.into());
+        add(&mut self.estimated_requests, usage.estimated.into());
+        add(&mut self.cost_nanos, cost_nanos.unwrap_or(0));
+        add(&mut self.unpriced_requests, cost_nanos.is_none().into());
+    }
+}
+
+/// Whose row it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct RowKey {
+    pub(super) day: Day,
+    pub(super) key: Box<str>,
+    pub(super) model: Box<str>,
+}
+
+/// Which of two budgets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Budget {
+    Key,
+    Model,
+}

@@ -1,0 +1,88 @@
+//! From the internal form of a chat to what the model in this process is asked.
+
+use muster_models::{
+    Format, GenerateRequest, MAX_CALLS, Role as Speaker, Tool, ToolCall, ToolChoice as Choice, Toolbox, Turn,
+};
+
+use crate::{ChatRequest, Fault, Message, ResponseFormat, Role, ToolChoice};
+
+const DEFAULT_TEMPERATURE: f32 = 0.7;
+const DEFAULT_MAX_TOKENS: u32 = 2000;
+
+/// A request for each of the answers wanted, of at most `most` tokens. Refuses what this model cannot look at.
+pub(super) fn generate_requests(request: &ChatRequest, most: u32) -> Result<Vec<GenerateRequest>, Fault> {
+    if request.messages.iter().any(|message| message.content.images().next().is_some()) {
+        let why = "the embedded model reads no images: name another model or a provider that does";
+        return Err(Fault::unsupported("messages", why));
+    }
+    let first = generate_request(request, most);
+    let nth = |index: u32| GenerateRequest { seed: first.seed.map(|seed| seed.wrapping_add(index)), ..first.clone() };
+    Ok((0..request.choices()).map(nth).collect())
+}
+
+fn generate_request(request: &ChatRequest, most: u32) -> GenerateRequest {
+    let sampling = &request.sampling;
+    GenerateRequest {
+        turns: turns(request),
+        max_tokens: request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).min(most),
+        temperature: sampling.temperature.unwrap_or(DEFAULT_TEMPERATURE),
+        top_p: sampling.top_p.unwrap_or(1.0),
+        presence_penalty: sampling.presence_penalty.unwrap_or(0.0),
+        frequency_penalty: sampling.frequency_penalty.unwrap_or(0.0),
+        seed: sampling.seed.map(fold_seed),
+        stop: sampling.stop.clone(),
+        format: match &request.format {
+            ResponseFormat::Text => Format::Text,
+            ResponseFormat::JsonObject => Format::JsonObject,
+            ResponseFormat::JsonSchema { schema, .. } => Format::JsonSchema(schema.clone()),
+        },
+        tools: toolbox(request),
+    }
+}
+
+/// The engine's seed has 32 bits: those seeds stay as they are, wider ones have their halves folded together.
+fn fold_seed(seed: i64) -> u32 {
+    let bits = seed.cast_unsigned();
+    let folded = (bits ^ (bits >> 32)) & u64::from(u32::MAX);
+    u32::try_from(folded).unwrap_or_default()
+}
+
+/// The tools that the model is told of: none where none may be called.
+pub(super) fn toolbox(request: &ChatRequest) -> Option<Toolbox> {
+    let choice = match &request.tool_choice {
+        ToolChoice::None => return None,
+        ToolChoice::Auto => Choice::Auto,
+        ToolChoice::Required => Choice::Required,
+        ToolChoice::Named(name) => Choice::Named(name.clone()),
+    };
+    let tools: Vec<Tool> = request
+        .tools
+        .iter()
+        .map(|tool| Tool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: tool.parameters.clone(),
+        })
+        .collect();
+    let most = if request.parallel_tool_calls == Some(false) { 1 } else { MAX_CALLS };
+    (!tools.is_empty()).then_some(Toolbox { tools, choice, most })
+}
+
+pub(super) fn turns(request: &ChatRequest) -> Vec<Turn> {
+    request.messages.iter().map(turn).collect()
+}
+
+/// Results follow their calls in order, as the wires demand, so the model needs no identifiers.
+fn turn(message: &Message) -> Turn {
+    let call = |call: &crate::ToolCall| ToolCall { name: call.name.clone(), arguments: call.arguments.clone() };
+    Turn {
+        role: match message.role {
+            Role::System | Role::Developer => Speaker::System,
+            Role::User => Speaker::User,
+            Role::Assistant => Speaker::Assistant,
+            Role::Tool => Speaker::Tool,
+        },
+        content: message.content.text().into_owned(),
+        calls: message.tool_calls.iter().map(call).collect(),
+    }
+}

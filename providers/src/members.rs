@@ -1,0 +1,135 @@
+//! JSON objects changed in single members, everything else byte for byte as it was.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The object with these members in place of its own of the same names; `None` where the text is no JSON object.
+pub fn with_members(object: &[u8], ours: &[(&str, Value)]) -> Option<Vec<u8>> {
+    let members: Members<'_> = serde_json::from_slice(object).ok()?;
+    let mut out = Object::with_capacity(object.len() + 64);
+    for (name, value) in ours {
+        out.put(name, value)?;
+    }
+    for Member { name, key, value } in &members.0 {
+        if !ours.iter().any(|(ours, _)| ours == name) {
+            out.put_raw(key, value);
+        }
+    }
+    Some(out.close())
+}
+
+/// A JSON object on its way out.
+pub(crate) struct Object {
+    text: Vec<u8>,
+}
+
+impl Object {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        let mut text = Vec::with_capacity(bytes);
+        text.push(b'{');
+        Self { text }
+    }
+
+    pub(crate) fn put(&mut self, name: &str, value: &impl Serialize) -> Option<()> {
+        self.key(format_args!("\"{name}\""))?;
+        serde_json::to_writer(&mut self.text, value).ok()
+    }
+
+    /// `key` with its quotes.
+    pub(crate) fn put_raw(&mut self, key: &str, value: &str) {
+        self.comma();
+        self.text.extend_from_slice(key.as_bytes());
+        self.text.push(b':');
+        self.text.extend_from_slice(value.as_bytes());
+    }
+
+    fn key(&mut self, key: fmt::Arguments<'_>) -> Option<()> {
+        use std::io::Write;
+        self.comma();
+        write!(self.text, "{key}:").ok()
+    }
+
+    fn comma(&mut self) {
+        if self.text.len() > 1 {
+            self.text.push(b',');
+        }
+    }
+
+    pub(crate) fn close(mut self) -> Vec<u8> {
+        self.text.push(b'}');
+        self.text
+    }
+}
+
+/// The members of an object, in their order, duplicates too.
+pub(crate) struct Members<'a>(pub(crate) Vec<Member<'a>>);
+
+pub(crate) struct Member<'a> {
+    /// As it reads.
+    pub(crate) name: Cow<'a, str>,
+    /// As it was written, with its quotes.
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a str,
+}
+
+impl Members<'_> {
+    /// The value that most parsers take.
+    pub(crate) fn last(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|member| member.name == name).map(|member| member.value)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(16);
+        while let Some((key, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
+            let key = key.get();
+            let name = read(key).map_err(serde::de::Error::custom)?;
+            members.push(Member { name, key, value: value.get() });
+        }
+        Ok(Members(members))
+    }
+}
+
+/// The text of a JSON string.
+fn read(quoted: &str) -> serde_json::Result<Cow<'_, str>> {
+    match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
+        _ => serde_json::from_str(quoted).map(Cow::Owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_the_named_members_change() {
+        let object = br#"{"a": 1.50, "m\u006fdel": "x", "model": "y", "z": [ 1 ]}"#;
+        let changed = with_members(object, &[("model", json!("ours"))]).unwrap();
+        assert_eq!(String::from_utf8(changed).unwrap(), r#"{"model":"ours","a":1.50,"z":[ 1 ]}"#);
+        assert_eq!(with_members(b"{}", &[("n", json!(1))]).unwrap(), br#"{"n":1}"#);
+        assert!(with_members(b"[1]", &[]).is_none());
+    }
+}
