@@ -93,7 +93,7 @@ def vllm_router(house, folder, name, upstream, model):
 
 
 PEERS = (
-    Peer("LiteLLM", "1.108.10", from_pypi("litellm[proxy]==1.108.10"), litellm),
+    Peer("LiteLLM", "1.102.4", from_pypi("litellm[proxy]==1.102.4"), litellm),
     Peer("Portkey", "1.15.2", from_npm("@portkey-ai/gateway@1.15.2"), portkey),
     Peer("vLLM router", "0.1.17", from_pypi("vllm-router==0.1.17"), vllm_router),
 )
