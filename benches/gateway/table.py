@@ -22,9 +22,10 @@ def lines(connections, by_side):
     """The sides measured at so many connections. `/direct` and `/relay` divide the median latency, then the CPU."""
     direct, relay = by_side.get("direct"), by_side.get("bare relay")
     for name, got in by_side.items():
-        floors = [None if floor is None or floor is got else floor for floor in (direct, relay)]
-        to_direct, to_relay = (ratio(got["p50"], floor and floor["p50"]) for floor in floors)
-        cpu_to_relay = ratio(got["cpu_us_req"], floors[1] and name != "direct" and floors[1]["cpu_us_req"])
+        # A floor is not compared with what stands above it.
+        to_direct = ratio(got["p50"], direct["p50"]) if direct and got is not direct else ""
+        above_relay = relay and got is not direct and got is not relay
+        to_relay, cpu_to_relay = (ratio(got[what], relay[what]) if above_relay else "" for what in ("p50", "cpu_us_req"))
         row((name, connections, f"{got['rps']:.0f}", f"{got['p50']:.0f}", f"{got['p99']:.0f}", to_direct, to_relay,
              shown(got["ttft_p50"]), shown(got["itl_p99"]), f"{got['cpu_us_req']:.1f}", cpu_to_relay,
              f"{got['cpu_us_event']:.2f}" if got["cpu_us_event"] else "", sum(got["errors"].values()) or ""))

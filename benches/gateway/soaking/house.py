@@ -21,8 +21,8 @@ SMALL_BUDGET = 0.004
 TIGHT_LIMIT = 30
 # Who is asked for what. `three` is outside of the chain: it is asked only by name.
 PROVIDERS = {
-    "one": ["gpt-5.6-luna", "slow-50", "fail-500", "fail-503", "hang", "cut-10"],
-    "two": ["gpt-5.6-terra", "fail-503"],
+    "one": ["gpt-5.6-luna", "slow-50", "fail-500", "hang", "cut-10"],
+    "two": ["gpt-5.6-terra"],
     "three": ["fail-429"],
 }
 # Short, so that a hanging provider is left soon; wide enough for a machine that is busy with other things.

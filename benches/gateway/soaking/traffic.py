@@ -2,12 +2,13 @@
 
 import asyncio
 import dataclasses
+import itertools
 import json
 import random
 import time
 
 from . import dialects
-from .wire import Broken, Connection, events
+from .wire import Broken, Connection, ask, events
 
 # Longer than any bound of the server's: past this a request counts as one without an end.
 PATIENCE_SECS = 45
@@ -15,7 +16,7 @@ PATIENCE_SECS = 45
 REFUSALS = {429, 502, 503, 504, 529}
 BY_NAME = {dialect.name: dialect for dialect in dialects.ALL}
 # Weights.
-EXACT = {"gpt-5.6-luna": 48, "gpt-5.6-terra": 25, "slow-50": 8, "fail-500": 8, "fail-429": 4, "hang": 2, "fail-503": 5}
+EXACT = {"gpt-5.6-luna": 48, "gpt-5.6-terra": 25, "slow-50": 8, "fail-500": 8, "fail-429": 5, "hang": 2}
 ROUGH = {"gpt-5.6-luna": 50, "gpt-5.6-terra": 20, "cut-10": 25, "hang": 5}
 PLAIN = {"gpt-5.6-luna": 1}
 # Key: its weight, its dialects, its models.
@@ -154,15 +155,13 @@ async def as_json(pieces):
 
 
 async def restarts(house, stop, every):
-    """Now and then the first provider refuses connections for a while."""
-    while True:
+    """Now and then all providers refuse connections for a while, and in turn with that the first one alone."""
+    for names in itertools.cycle((["one", "two", "three"], ["one"])):
         try:
             return await asyncio.wait_for(stop.wait(), every)
         except TimeoutError:
-            port, _ = house.upstreams["one"]
-            connection = Connection(port)
-            await connection.request("POST", "/away", "", {"seconds": 1})
-            connection.close()
+            for name in names:
+                await ask(house.upstreams[name][0], "POST", "/away", "", {"seconds": 1})
 
 
 async def load(house, seconds, clients, rate, seed, records):
