@@ -63,7 +63,7 @@ def refusals(records):
 
 def rate_limit(records):
     """No span of a minute admits more than the limit. Those sent after its start and answered before its end count."""
-    admitted = sorted((record for record in records if record.key == "tight" and record.answered and record.status != 429),
+    admitted = sorted((record for record in records if record.key == "tight" and record.answered is not None and record.status != 429),
                       key=lambda record: record.sent)
     most = 0
     for at, first in enumerate(admitted):
