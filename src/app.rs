@@ -7,13 +7,14 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use muster_actors::health::Health;
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
+use muster_actors::ledger::{Ledger, LedgerOptions};
 use muster_actors::limits::{Options as LimiterOptions, RateLimiter};
 use muster_actors::provider::Chain;
 use muster_actors::supervise::Tree;
 use muster_actors::upkeep::{self, Job};
 use muster_actors::{Clock, Millis};
-use muster_models::{ChatModel, LocalModel, Options as ModelOptions, Selection};
-use muster_providers::{EMBEDDED_PROVIDER, Registry};
+use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, Options as ModelOptions, Selection};
+use muster_providers::{EMBEDDED_PROVIDER, EmbeddedAdapter, Registry};
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 
 use crate::config::{Config, Source};
@@ -38,9 +39,11 @@ pub struct App {
     pub store: StoreRef,
     pub keys: Keys,
     pub limiter: RateLimiter,
+    pub ledger: Ledger,
     pub registry: Arc<Registry>,
     pub chain: Chain,
     pub model: Arc<dyn ChatModel>,
+    pub embedder: Arc<LocalEmbedder>,
     pub health: Health,
     pub metrics: Metrics,
     pub started_at: Millis,
@@ -93,7 +96,22 @@ impl App {
         let local = LocalModel::start(model_options(&config));
         let model: Arc<dyn ChatModel> = Arc::clone(&local) as _;
         let registry = Arc::new(provider_setup::registry(&config, &*model)?);
-        let providers = provider_setup::providers(&config, &registry, &model)?;
+        let embedder = LocalEmbedder::start(EmbedOptions {
+            cache_dir: config.llm.cache.clone(),
+            threads: if config.embeddings.threads > 0 {
+                config.embeddings.threads
+            } else {
+                EmbedOptions::default().threads
+            },
+            queue: config.embeddings.queue,
+        });
+        let embedded = EmbeddedAdapter::new(Arc::clone(&model)).with_embeddings(Arc::clone(&embedder) as _);
+        let providers = provider_setup::providers(&config, &registry, &Arc::new(embedded))?;
+        let folder = config.store.path.join("ledger");
+        let ledger_options = LedgerOptions::default();
+        let ledger = Ledger::start(&tree.group("ledger"), first(), &store, &folder, &clock, ledger_options)
+            .map_err(|error| failed("the ledger's journal")(&error))?;
+        let till = provider_setup::till(&config, &ledger, &clock);
         let remote_providers = registry.chain().filter(|id| *id != EMBEDDED_PROVIDER).count();
         let chain = Chain::start(
             &tree.group("providers"),
@@ -103,6 +121,7 @@ impl App {
             Arc::new(provider_setup::Counter(Arc::clone(&model))),
             provider_setup::options(&config),
             &clock,
+            Some(till),
         );
 
         let metrics = Metrics::new().map_err(|error| failed("metrics")(&error))?;
@@ -119,10 +138,11 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), limiter.up()) };
+        let up = async { tokio::join!(keys.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys and limits could not be read within 30 s: see the log, then run `muster doctor`".to_owned(),
+                "keys, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                    .to_owned(),
             )
         })?;
         let first_key = first_key(&keys, bootstrap).await?;
@@ -136,9 +156,11 @@ impl App {
             store: StoreRef(store),
             keys,
             limiter,
+            ledger,
             registry,
             chain,
             model,
+            embedder,
             health,
             metrics,
             remote_providers,
@@ -164,6 +186,9 @@ impl App {
     /// Stops the actors, then closes the store: what was acknowledged is on the disk.
     pub async fn stop(&self) {
         self.drain();
+        if let Err(error) = self.ledger.flush().await {
+            tracing::warn!(%error, "the ledger is not all in the store: its journal holds the rest");
+        }
         self.tree.stop().await;
         let sled = Arc::clone(&self.sled);
         // Only a panic inside could be told here, and the store is closed by its drop all the same.

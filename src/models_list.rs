@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use muster_actors::provider::BreakerState;
-use muster_models::Status;
-use muster_providers::{EMBEDDED_PROVIDER, ListedModel};
+use muster_models::{EmbedModel, Status};
+use muster_providers::{EMBEDDED_PROVIDER, ListedEmbedding, ListedModel};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -41,9 +41,7 @@ const UNKNOWN_CONTEXT: u32 = 8192;
 
 /// Every model that can be asked for, the catalogue's first.
 pub fn list(app: &App) -> Vec<ModelView> {
-    let statuses = app.chain.status().into_iter();
-    let open: HashMap<String, bool> =
-        statuses.map(|provider| (provider.id, provider.breaker.state == BreakerState::Open)).collect();
+    let open = open_circuits(app);
     let missing = match app.model.status() {
         Status::Absent { mend } => Some(mend),
         Status::Loading { .. } | Status::Ready | Status::Failed { .. } => None,
@@ -58,13 +56,52 @@ pub fn list(app: &App) -> Vec<ModelView> {
     listed.collect()
 }
 
-fn view(model: ListedModel, open: &HashMap<String, bool>) -> ModelView {
-    let ListedModel { id, provider, entry, configured, setting } = model;
-    let status = match (configured, open.get(&provider)) {
+/// Every embedding model that can be asked for.
+pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
+    let open = open_circuits(app);
+    let missing = match app.embedder.status() {
+        Status::Absent { mend } => Some(mend),
+        Status::Loading { .. } | Status::Ready | Status::Failed { .. } => None,
+    };
+    let listed = app.chain.registry().list_embeddings().into_iter().map(|model| {
+        let ListedEmbedding { entry, provider, mut configured, mut setting } = model;
+        if provider == EMBEDDED_PROVIDER && missing.is_some() {
+            configured = false;
+            setting.clone_from(&missing);
+        }
+        let view = ModelView {
+            id: entry.id,
+            name: entry.name,
+            families: Vec::new(),
+            capabilities: vec!["embeddings".to_owned()],
+            context_window: entry.max_tokens,
+            max_tokens: entry.max_tokens,
+            price: Some(Pricing { input_per_million: entry.price_in, output_per_million: 0.0 }),
+            status: status(configured, open.get(&provider).copied()),
+            setting,
+            provider,
+        };
+        (view, entry.dimensions)
+    });
+    listed.collect()
+}
+
+fn open_circuits(app: &App) -> HashMap<String, bool> {
+    let statuses = app.chain.status().into_iter();
+    statuses.map(|provider| (provider.id, provider.breaker.state == BreakerState::Open)).collect()
+}
+
+fn status(configured: bool, open: Option<bool>) -> &'static str {
+    match (configured, open) {
         (false, _) => "unconfigured",
         (true, Some(true)) => "open_circuit",
         (true, _) => "available",
-    };
+    }
+}
+
+fn view(model: ListedModel, open: &HashMap<String, bool>) -> ModelView {
+    let ListedModel { id, provider, entry, configured, setting } = model;
+    let status = status(configured, open.get(&provider).copied());
     let name = entry.as_ref().map_or_else(|| id.clone(), |entry| entry.name.clone());
     let context_window = entry.as_ref().and_then(|entry| entry.context_window).unwrap_or(UNKNOWN_CONTEXT);
     let max_tokens = entry.as_ref().and_then(|entry| entry.max_tokens).unwrap_or(context_window);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_actors::provider::{ChainOptions, Provider, TokenCounter};
+use muster_actors::Clock;
+use muster_actors::ledger::{Ledger, nanos_of_usd};
+use muster_actors::provider::{ChainOptions, Provider, Till, TokenCounter};
 use muster_models::ChatModel;
 use muster_providers::{
     Adapter, AnthropicAdapter, Catalogue, ChatRequest, ConfigError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter,
@@ -42,13 +44,13 @@ fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSetti
 pub fn providers(
     config: &Config,
     registry: &Registry,
-    model: &Arc<dyn ChatModel>,
+    embedded: &Arc<EmbeddedAdapter>,
 ) -> Result<Vec<Provider>, StartError> {
     let mut providers = Vec::new();
     for provider in &config.provider {
         let kind = ProviderKind::parse(&provider.kind).unwrap_or(ProviderKind::OpenAi);
         let adapter: Arc<dyn Adapter> = match kind {
-            ProviderKind::Embedded => Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
+            ProviderKind::Embedded => Arc::clone(embedded) as _,
             ProviderKind::OpenAi => over_http(provider, registry, OpenAiAdapter::new)?,
             ProviderKind::Anthropic => over_http(provider, registry, AnthropicAdapter::new)?,
             ProviderKind::Gemini => over_http(provider, registry, GeminiAdapter::new)?,
@@ -60,7 +62,7 @@ pub fn providers(
             id: EMBEDDED_PROVIDER.to_owned(),
             kind: ProviderKind::Embedded,
             models: vec![EMBEDDED_MODEL.to_owned()],
-            adapter: Arc::new(EmbeddedAdapter::new(Arc::clone(model))),
+            adapter: Arc::clone(embedded) as _,
         });
     }
     Ok(providers)
@@ -95,6 +97,12 @@ impl TokenCounter for Counter {
     fn text(&self, _: &str, text: &str) -> u32 {
         tokens::of_text(&*self.0, text, BYTES_PER_TOKEN)
     }
+}
+
+/// The ledger with the budgets of models.
+pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> Till {
+    let limits = config.budget.models.iter().map(|(model, usd)| (model.clone(), nanos_of_usd(*usd)));
+    Till { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
 }
 
 /// The bounds of the chain's work.
@@ -146,7 +154,8 @@ mod tests {
         let config = config::parse(text, "config.toml", std::iter::empty()).unwrap();
         let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::Options::default());
         let registry = registry(&config, &*model).unwrap();
-        let providers = providers(&config, &registry, &model).unwrap();
+        let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)));
+        let providers = providers(&config, &registry, &embedded).unwrap();
         let spoken: Vec<_> = providers.iter().map(|p| (p.id.as_str(), format!("{:?}", p.adapter))).collect();
         let expected =
             [("ollama", "OpenAiAdapter"), ("anthropic", "AnthropicAdapter"), ("embedded", "EmbeddedAdapter")];

@@ -123,7 +123,7 @@ fn chain(tree: &Tree, place: usize, script: Script) -> Outcome<Chain> {
     };
     let (group, arbiters) = (tree.group(&format!("chain-{place}")), [Arbiter::current()]);
     let (options, clock) = (ChainOptions::default(), Clock::system());
-    Ok(Chain::start(&group, &arbiters, Arc::new(registry), vec![provider], Arc::new(Bytes), options, &clock))
+    Ok(Chain::start(&group, &arbiters, Arc::new(registry), vec![provider], Arc::new(Bytes), options, &clock, None))
 }
 
 /// Its breakers may be asked.
@@ -143,6 +143,7 @@ async fn opened(chain: &Chain) -> Outcome<muster_actors::provider::Streaming> {
         deadline: None,
         retries: None,
         hedge_after: None,
+        spend: None,
     };
     Ok(chain.stream(ask, |_| ()).await?)
 }

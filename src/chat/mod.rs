@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, web};
 use muster_actors::Kind;
+use muster_actors::ledger::nanos_of_usd;
 use muster_actors::limits::Estimate;
-use muster_actors::provider::{Answer, ChatAsk, Settlement, StreamEnd, Streaming};
-use muster_providers::{ChatRequest, Usage};
+use muster_actors::provider::{Answer, ChatAsk, EmbedAsk, Embedded, Settlement, Spend, StreamEnd, Streaming};
+use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Usage};
 
 use crate::app::App;
 use crate::error::HttpError;
-use crate::guard::Reservation;
+use crate::guard::{Caller, Reservation};
 use crate::respond::RequestId;
 use crate::tokens;
 
@@ -20,6 +21,8 @@ pub use read::{messages, tool_choice, tools};
 
 /// Rather too many tokens are reserved than too few.
 const RESERVED_BYTES_PER_TOKEN: usize = 3;
+/// What an answer without a bound is thought to cost at most.
+const UNBOUNDED_ANSWER: u32 = 4096;
 /// Where nothing is reserved, the usual figure of English prose.
 const COUNTED_BYTES_PER_TOKEN: usize = 4;
 
@@ -56,19 +59,70 @@ pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result
 
 /// What the chain is asked on behalf of a request.
 pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, reservation: &Reservation) -> ChatAsk {
-    // What the reservation does not cover must not be generated.
-    request.max_tokens = [request.max_tokens, reservation.answer_bound].into_iter().flatten().min();
-    let header = |name: &str| http.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let request_id = http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
+    // What the reservation does not cover must not be generated, by all answers together.
+    let answers = request.choices();
+    let bound = reservation.answer_bound.map(|bound| (bound / answers).max(1));
+    request.max_tokens = [request.max_tokens, bound].into_iter().flatten().min();
+    let most = Usage {
+        prompt_tokens: reservation.prompt(),
+        completion_tokens: request.max_tokens.unwrap_or(UNBOUNDED_ANSWER).saturating_mul(answers),
+        estimated: true,
+    };
     ChatAsk {
         models: model.into_iter().collect(),
         request: Arc::new(request),
-        request_id,
-        traceparent: header("traceparent"),
+        request_id: request_id(http),
+        traceparent: header(http, "traceparent"),
         deadline: None,
         retries: None,
         hedge_after: None,
+        spend: spend(http, most),
     }
+}
+
+/// Whose money a request spends.
+fn spend(http: &HttpRequest, most: Usage) -> Option<Spend> {
+    let extensions = http.extensions();
+    let key = &extensions.get::<Caller>()?.key;
+    Some(Spend { key_id: key.id.clone(), key_limit: key.budget_usd.map(nanos_of_usd), call_limit: None, most })
+}
+
+/// Asks for vectors and settles.
+pub async fn embed(
+    app: &App,
+    http: &HttpRequest,
+    model: String,
+    request: EmbedRequest,
+    reservation: Reservation,
+) -> Result<Embedded, HttpError> {
+    let reservation = reservation.asked();
+    let most = Usage { prompt_tokens: reservation.prompt(), completion_tokens: 0, estimated: true };
+    let ask = EmbedAsk {
+        model: Some(model),
+        request: Arc::new(request),
+        request_id: request_id(http),
+        traceparent: header(http, "traceparent"),
+        spend: spend(http, most),
+    };
+    match app.chain.embed(ask).await {
+        Ok(embedded) => {
+            reservation.settle(embedded.usage.total());
+            app.metrics.tokens(&embedded.provider_id, &embedded.model_id, embedded.usage);
+            Ok(embedded)
+        }
+        Err(refused) => {
+            reservation.settle(0);
+            Err(HttpError::from(refused))
+        }
+    }
+}
+
+fn header(http: &HttpRequest, name: &str) -> Option<String> {
+    http.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+fn request_id(http: &HttpRequest) -> String {
+    http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
 }
 
 /// The tokens to reserve: the prompt's and the most that may be answered.
@@ -79,6 +133,15 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
 pub fn estimate(app: &App, request: &ChatRequest, max_tokens: u32) -> Estimate {
     let prompt = tokens::of_prompt(&*app.model, request, RESERVED_BYTES_PER_TOKEN);
     Estimate { prompt: prompt.into(), completion: max_tokens.into() }
+}
+
+/// The tokens to reserve for texts to be embedded: counted as the prompt of a chat is.
+pub fn tokens_of_inputs(app: &App, inputs: &[EmbedInput]) -> u32 {
+    let texts = inputs.iter().map(|input| match input {
+        EmbedInput::Text(text) => tokens::of_text(&*app.model, text, RESERVED_BYTES_PER_TOKEN),
+        EmbedInput::Tokens(tokens) => u32::try_from(tokens.len()).unwrap_or(u32::MAX),
+    });
+    texts.fold(0, u32::saturating_add)
 }
 
 /// Tokens of everything that a request brings before the model, as far as they can be told here.

@@ -161,6 +161,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     if config.chain.max_attempts == 0 {
         return bad("chain.max_attempts", "takes 1 or more");
     }
+    if config.budget.models.values().any(|usd| !usd.is_finite() || *usd < 0.0) {
+        return bad("budget.models", "takes USD, 0 or more, by model");
+    }
     for provider in &config.provider {
         if provider.kind != "embedded" && provider.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
             return bad(&format!("provider {}: base_url", provider.id), "takes an http or https URL, up to /v1");
@@ -191,7 +194,7 @@ mod tests {
     #[test]
     fn the_shipped_file_names_every_setting() {
         let shipped = include_str!("../../config.toml");
-        for section in ["server", "store", "log", "llm", "chain", "limits", "[provider]"] {
+        for section in ["server", "store", "log", "llm", "embeddings", "chain", "budget", "limits", "[provider]"] {
             let refused = read(&format!("[{section}]\nnonsense = 1"), &[]).unwrap_err().to_string();
             let (_, known) = refused.split_once("expected").unwrap_or_else(|| panic!("{section}: {refused}"));
             for name in known.split('`').skip(1).step_by(2) {

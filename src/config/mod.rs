@@ -6,6 +6,7 @@ mod load;
 
 pub use load::{ConfigError, Source, api_key, bootstrap_key, load, parse};
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub struct Config {
     pub llm: Llm,
     pub provider: Vec<Provider>,
     pub chain: Chain,
+    pub budget: Budget,
+    pub embeddings: Embeddings,
     pub limits: LimitTable,
 }
 
@@ -141,6 +144,30 @@ pub struct Provider {
     /// The key, once read from `api_key_env`.
     #[serde(skip)]
     pub api_key: Option<Secret>,
+}
+
+/// Money of a calendar month (UTC); a key's own stands in its record.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// USD by model, for all keys together.
+    pub models: BTreeMap<String, f64>,
+}
+
+/// The embedded embedding model.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Embeddings {
+    /// Threads; 0 is one for each core.
+    pub threads: usize,
+    /// Texts that may wait.
+    pub queue: usize,
+}
+
+impl Default for Embeddings {
+    fn default() -> Self {
+        Self { threads: 0, queue: 4096 }
+    }
 }
 
 /// A provider's key, never shown.

@@ -83,6 +83,15 @@ impl FromRequest for Open {
     }
 }
 
+/// Who called, of a request that was let in.
+///
+/// # Errors
+/// `Internal` where it was not: a route without a guard.
+pub fn caller_of(request: &HttpRequest) -> Result<Caller, HttpError> {
+    let caller = request.extensions().get::<Caller>().cloned();
+    caller.ok_or_else(|| HttpError::new(Kind::Internal, "a route without a guard asked who called"))
+}
+
 /// The application's state.
 pub fn app(request: &HttpRequest) -> Result<web::Data<App>, HttpError> {
     request.app_data::<web::Data<App>>().cloned().ok_or_else(|| HttpError::new(Kind::Internal, "no application state"))

@@ -97,9 +97,9 @@ fn list(items: &[Value]) -> Result<Vec<EmbedInput>, String> {
     }
     let one = |(index, item): (usize, &Value)| match item {
         Value::String(text) => Ok(EmbedInput::Text(text.clone())),
-        Value::Array(items) => {
-            tokens(items).map(EmbedInput::Tokens).ok_or_else(|| format!("item {index} holds something that is no token"))
-        }
+        Value::Array(items) => tokens(items)
+            .map(EmbedInput::Tokens)
+            .ok_or_else(|| format!("item {index} holds something that is no token")),
         _ => Err(format!("item {index} is neither a text nor a list of tokens")),
     };
     items.iter().enumerate().map(one).collect()
@@ -170,9 +170,9 @@ pub async fn create(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<Embeddings>, HttpError> {
-    let Metered { caller, body, reservation, .. } = request;
+    let Metered { body, reservation, .. } = request;
     let asked = EmbedRequest { inputs: body.input, dimensions: body.dimensions, user: body.user };
-    let got = chat::embed(&app, &http, &caller, body.model, asked, reservation).await?;
+    let got = chat::embed(&app, &http, body.model, asked, reservation).await?;
     let vectors = got.reply.vectors.into_iter().enumerate();
     let data = vectors.map(|(index, vector)| Embedding {
         object: "embedding",

@@ -4,6 +4,7 @@ pub mod chat_a;
 pub mod chat_agent;
 pub mod chat_b;
 pub mod docs;
+pub mod embeddings;
 pub mod health;
 pub mod keys;
 pub mod messages;
@@ -12,6 +13,7 @@ pub mod models_a;
 pub mod models_b;
 pub mod responses;
 pub mod status;
+pub mod usage;
 
 use actix_web::{HttpResponse, web};
 use muster_actors::Kind;
@@ -45,6 +47,9 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource!("/v1/messages", post => messages::create))
         .service(resource!("/v1/messages/count_tokens", post => messages::count_tokens))
         .service(resource!("/v1/responses", post => responses::create))
+        .service(resource!("/v1/embeddings", post => embeddings::create))
+        .service(resource!("/api/q159/llm/chat", post => chat_agent::gateway))
+        .service(resource!("/api/v1/usage", get => usage::usage))
         .service(resource!("/v1/models", get => models_b::list))
         .service(resource!("/v1/models/{id:.+}", get => models_b::get))
         .service(resource!("/api/llm/chat", post => chat_agent::chat))

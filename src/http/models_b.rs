@@ -24,6 +24,9 @@ pub struct ModelB {
     pub max_tokens: u32,
     pub pricing: Option<Pricing>,
     pub status: &'static str,
+    /// Of an embedding model: the length of its vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<u32>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -44,18 +47,27 @@ fn model_b(model: ModelView, created: u64) -> ModelB {
         max_tokens: model.max_tokens,
         pricing: model.price,
         status: model.status,
+        dimensions: None,
     }
 }
 
-/// Every chat model. Besides these ids, `default` and the families `fast`, `reasoning`, `vision` and `code` (also as
+/// All of them, the chat models first.
+fn all(app: &App) -> Vec<ModelB> {
+    let created = app.started_at.seconds();
+    let chat = models_list::list(app).into_iter().map(|model| model_b(model, created));
+    let embedding = models_list::embeddings(app)
+        .into_iter()
+        .map(|(model, dimensions)| ModelB { dimensions: Some(dimensions), ..model_b(model, created) });
+    chat.chain(embedding).collect()
+}
+
+/// Every chat model, then every embedding model (capability `embeddings`). Besides these ids, `default` and the families `fast`, `reasoning`, `vision` and `code` (also as
 /// `muster-fast` and so on) can be asked for: each is the first model of its order that can be had.
 #[utoipa::path(get, operation_id = "list_models_b", path = "/v1/models", tag = "interface B",
     responses((status = 200, body = ModelListB), (status = 401, body = ErrorB), (status = 403, body = ErrorB),
         (status = 429, body = ErrorB)))]
 pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<ModelListB> {
-    let created = app.started_at.seconds();
-    let data = models_list::list(&app).into_iter().map(|model| model_b(model, created)).collect();
-    web::Json(ModelListB { object: "list", data })
+    web::Json(ModelListB { object: "list", data: all(&app) })
 }
 
 /// One model; an id may hold slashes.
@@ -67,12 +79,12 @@ pub async fn get(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<web::Json<ModelB>, HttpError> {
-    let found = models_list::list(&app).into_iter().find(|model| model.id == *id);
+    let found = all(&app).into_iter().find(|model| model.id == *id);
     let missing = || {
         HttpError::new(
             Kind::ModelNotFound,
             format!("The model `{id}` does not exist: GET /v1/models lists those that do"),
         )
     };
-    Ok(web::Json(model_b(found.ok_or_else(missing)?, app.started_at.seconds())))
+    Ok(web::Json(found.ok_or_else(missing)?))
 }

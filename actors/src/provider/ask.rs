@@ -4,34 +4,46 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::ready;
-use muster_providers::{Call, EmbedCall, Fault};
+use muster_providers::{Call, EmbedCall, Fault, Usage};
 use tokio::time::Instant;
 
+use super::bill::Bill;
 use super::chain::{Chain, Route};
-use super::messages::{Answer, ChainError, ChatAsk, EmbedAsk, Embedded, Settlement};
+use super::messages::{Answer, ChainError, ChatAsk, EmbedAsk, Embedded, Settlement, Spend};
 use super::meter::{self, Meter};
 use super::open::{Opened, open};
 use super::settle::Account;
 use super::stream::Streaming;
-use super::walk::{Terms, Walk, Won};
+use super::walk::{Money, Terms, Walk, Won};
+use crate::ledger::{Hold, Outcome};
 
 impl Chain {
     /// A whole answer. Dropping the future cancels the provider's work at once.
     pub async fn complete(&self, ask: ChatAsk) -> Result<Answer, ChainError> {
         let started = Instant::now();
-        let won = self
-            .walk(&ask, started)?
+        let bill = self.bill(ask.spend.as_ref(), ask.models.first());
+        let walk = match self.walk(&ask, started) {
+            Ok(walk) => walk,
+            Err(refused) => return Err(failed(bill, refused)),
+        };
+        let won = walk
             .run(|route| match beyond(route, &ask) {
                 Some(fault) => ready(Err(fault)).boxed(),
                 None => route.member.provider.adapter.complete(self.call(&ask, route)),
             })
-            .await?;
+            .await;
+        let won = match won {
+            Ok(won) => won,
+            Err(refused) => return Err(failed(bill, refused)),
+        };
         won.permit.done(won.latency);
         let reply = won.value;
         let meter = Meter::new(self.counter(), &won.route, self.call(&ask, &won.route));
         let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
+        let cost_nanos = meter.cost_nanos(usage);
+        paid(bill, &won.route.candidate.model_id, won.hold, usage, cost_nanos);
         Ok(Answer {
-            cost_nanos: meter.cost_nanos(usage),
+            cost_nanos,
             usage,
             reply,
             model_id: won.route.candidate.model_id,
@@ -49,11 +61,13 @@ impl Chain {
         settle: impl FnOnce(Settlement) + Send + 'static,
     ) -> Result<Streaming, ChainError> {
         let started = Instant::now();
-        let mut account = Account::open(started, Box::new(settle));
+        let bill = self.bill(ask.spend.as_ref(), ask.models.first());
+        let mut account = Account::open(started, bill, Box::new(settle));
         match self.open_stream(&ask, started).await {
-            Ok(won) => {
+            Ok(mut won) => {
                 let meter = Meter::new(self.counter(), &won.route, self.call(&ask, &won.route));
-                Ok(Streaming::new(won, account.with_meter(meter), self.options(), started))
+                let hold = std::mem::replace(&mut won.hold, Hold::none());
+                Ok(Streaming::new(won, account.with_meter(meter, hold), self.options(), started))
             }
             Err(refused) => {
                 account.fail();
@@ -66,8 +80,13 @@ impl Chain {
     pub async fn embed(&self, ask: EmbedAsk) -> Result<Embedded, ChainError> {
         let started = Instant::now();
         let asked = ask.model.as_deref();
-        let routes = self.routes(self.registry().resolve_embedding(asked), asked)?;
-        let terms = Terms { asked, request_id: &ask.request_id, ..Terms::default() };
+        let bill = self.bill(ask.spend.as_ref(), ask.model.as_ref());
+        let routes = match self.routes(self.registry().resolve_embedding(asked), asked) {
+            Ok(routes) => routes,
+            Err(refused) => return Err(failed(bill, refused)),
+        };
+        let money = self.money(ask.spend.as_ref());
+        let terms = Terms { asked, request_id: &ask.request_id, money, ..Terms::default() };
         let call = |route: &Route| EmbedCall {
             upstream_model: route.candidate.upstream_model.clone(),
             request: Arc::clone(&ask.request),
@@ -77,14 +96,20 @@ impl Chain {
         };
         let won = Walk::new(self.options(), terms, routes, started)
             .run(|route| route.member.provider.adapter.embed(call(route)))
-            .await?;
+            .await;
+        let won = match won {
+            Ok(won) => won,
+            Err(refused) => return Err(failed(bill, refused)),
+        };
         won.permit.done(won.latency);
         let reply = won.value;
         let candidate = won.route.candidate;
         let counted = || meter::inputs(&**self.counter(), &candidate.model_id, &ask.request);
         let usage = reply.usage.unwrap_or_else(counted);
+        let cost_nanos = candidate.price.map(|price| price.nanos(usage));
+        paid(bill, &candidate.model_id, won.hold, usage, cost_nanos);
         Ok(Embedded {
-            cost_nanos: candidate.price.map(|price| price.nanos(usage)),
+            cost_nanos,
             usage,
             reply,
             model_id: candidate.model_id,
@@ -114,8 +139,18 @@ impl Chain {
             deadline: ask.deadline,
             retries: ask.retries,
             hedge_after: ask.hedge_after,
+            money: self.money(ask.spend.as_ref()),
         };
         Ok(Walk::new(self.options(), terms, routes, started))
+    }
+
+    fn bill(&self, spend: Option<&Spend>, asked: Option<&String>) -> Bill {
+        Bill::open(self.till(), spend, asked.map(String::as_str))
+    }
+
+    fn money<'a>(&'a self, spend: Option<&'a Spend>) -> Option<Money<'a>> {
+        let till = self.till()?;
+        Some(Money { till, spend: spend? })
     }
 
     fn call(&self, ask: &ChatAsk, route: &Route) -> Call {
@@ -136,4 +171,15 @@ fn beyond(route: &Route, ask: &ChatAsk) -> Option<Fault> {
     let honoured = route.member.provider.adapter.takes_verbatim(&ask.request);
     let words = || format!("{} does not support `{field}`: leave it out", route.candidate.provider_id);
     (!honoured).then(|| Fault::unsupported(field, words()))
+}
+
+/// Enters a request that nobody answered.
+fn failed(bill: Bill, refused: ChainError) -> ChainError {
+    bill.close(Outcome::Failed, Usage::default(), Some(0));
+    refused
+}
+
+fn paid(mut bill: Bill, model_id: &str, hold: Hold, usage: Usage, cost_nanos: Option<u64>) {
+    bill.answered_by(model_id, hold);
+    bill.close(Outcome::Ok, usage, cost_nanos);
 }

@@ -8,6 +8,7 @@ use actix_rt::ArbiterHandle;
 use muster_providers::{Candidate, Registry, ResolveError};
 use tokio::sync::broadcast;
 
+use super::bill::Till;
 use super::breaker::{BreakerChanged, BreakerPort};
 use super::failure;
 use super::messages::{ChainError, ProviderStatus};
@@ -40,6 +41,7 @@ struct Inner {
     by_id: HashMap<String, Arc<Member>>,
     options: ChainOptions,
     counter: Arc<dyn TokenCounter>,
+    till: Option<Arc<Till>>,
     changes: broadcast::Sender<BreakerChanged>,
 }
 
@@ -58,6 +60,7 @@ impl Chain {
         counter: Arc<dyn TokenCounter>,
         options: ChainOptions,
         clock: &Clock,
+        till: Option<Till>,
     ) -> Self {
         let changes = broadcast::Sender::new(CHANGES);
         let start = |(provider, arbiter): (Provider, &ArbiterHandle)| {
@@ -75,7 +78,7 @@ impl Chain {
         let mut members: Vec<_> = providers.into_iter().zip(arbiters.iter().cycle()).map(start).collect();
         members.sort_by_key(|member| order_in(&registry, &member.provider.id).unwrap_or(usize::MAX));
         let by_id = members.iter().map(|member| (member.provider.id.clone(), Arc::clone(member))).collect();
-        Self(Arc::new(Inner { registry, members, by_id, options, counter, changes }))
+        Self(Arc::new(Inner { registry, members, by_id, options, counter, till: till.map(Arc::new), changes }))
     }
 
     /// The routes of what the registry found; `asked` is the model named first.
@@ -103,6 +106,10 @@ impl Chain {
 
     pub(super) fn options(&self) -> &ChainOptions {
         &self.0.options
+    }
+
+    pub(super) fn till(&self) -> Option<&Arc<Till>> {
+        self.0.till.as_ref()
     }
 
     pub(super) fn counter(&self) -> &Arc<dyn TokenCounter> {

@@ -20,6 +20,8 @@ pub(super) struct Losses {
     pub(super) unsupported: Option<Fault>,
     /// A provider that does not know the model's made-up name.
     pub(super) unknown: Option<Fault>,
+    /// Nothing could be set aside for the first of those that cost something.
+    pub(super) unpaid: Option<Error>,
     /// The soonest time to try again, of those that could not be asked.
     pub(super) soonest: Option<Duration>,
     /// The deadline of the whole request came first.
@@ -69,6 +71,9 @@ impl Losses {
             let mut error =
                 Error::new(Kind::ProviderFailed, format!("every provider failed; the last, {provider}: {fault}"));
             error.retry_after = fault.retry_after;
+            return error;
+        }
+        if let Some(error) = self.unpaid {
             return error;
         }
         if let Some(fault) = self.not_ready {

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::breaker::Permit;
 use super::chain::Route;
+use crate::ledger::Hold;
 
 /// A provider's work on one call; dropping it cancels the work.
 pub(super) type Work<T> = BoxFuture<'static, Result<T, Fault>>;
@@ -19,6 +20,8 @@ pub(super) type Work<T> = BoxFuture<'static, Result<T, Fault>>;
 pub(super) struct Flight<T> {
     route: Route,
     permit: Permit,
+    /// Dropped with the call: a call that did not win costs nothing that is known here.
+    hold: Hold,
     begun: Instant,
     work: Work<T>,
 }
@@ -28,15 +31,16 @@ pub(super) struct Ended {
     pub(super) route: Route,
     /// Still to be reported.
     pub(super) permit: Permit,
+    pub(super) hold: Hold,
     pub(super) latency: Duration,
 }
 
 impl<T> Flight<T> {
     /// The one place where a call begins.
-    pub(super) fn begin(route: Route, permit: Permit, run: &mut impl FnMut(&Route) -> Work<T>) -> Self {
+    pub(super) fn begin(route: Route, permit: Permit, hold: Hold, run: &mut impl FnMut(&Route) -> Work<T>) -> Self {
         let begun = Instant::now();
         let work = run(&route);
-        Self { route, permit, begun, work }
+        Self { route, permit, hold, begun, work }
     }
 
     pub(super) fn candidate(&self) -> &Candidate {
@@ -51,7 +55,7 @@ impl<T> Flight<T> {
     /// The call is over, or is given up: its work ends here.
     pub(super) fn end(self) -> Ended {
         drop(self.work);
-        Ended { route: self.route, permit: self.permit, latency: self.begun.elapsed() }
+        Ended { route: self.route, permit: self.permit, hold: self.hold, latency: self.begun.elapsed() }
     }
 }
 

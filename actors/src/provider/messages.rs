@@ -27,6 +27,20 @@ pub struct ChatAsk {
     /// provider is called beside it, two at most at a time. The first answer wins, and the other call is cancelled: its
     /// provider may bill what it had done by then, so that a hedged request can be billed twice.
     pub hedge_after: Option<Duration>,
+    /// Whose money it spends; `None` is entered in no ledger.
+    pub spend: Option<Spend>,
+}
+
+/// Whose money a request spends, and how much at most. In billionths of a dollar; `None` is no bound.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spend {
+    pub key_id: String,
+    /// Of the key, for a calendar month.
+    pub key_limit: Option<u64>,
+    /// Of this one call.
+    pub call_limit: Option<u64>,
+    /// The most tokens that it is thought to use.
+    pub most: Usage,
 }
 
 /// Texts to be embedded. Vectors of different models do not compare, so only providers of the one model are asked.
@@ -38,6 +52,8 @@ pub struct EmbedAsk {
     /// Passed on to the provider.
     pub request_id: String,
     pub traceparent: Option<String>,
+    /// Whose money it spends; `None` is entered in no ledger.
+    pub spend: Option<Spend>,
 }
 
 /// Vectors, and who gave them.
@@ -78,6 +94,8 @@ pub enum AttemptOutcome {
     Cancelled,
     /// The deadline of the whole request came.
     Deadline,
+    /// Not called: a budget has no room for it.
+    BudgetExhausted,
     /// Not called: its breaker is open, or a probe is in flight.
     OpenCircuit,
     /// Not called: its breaker is restarting or overloaded.

@@ -12,6 +12,7 @@
 //! stream drops the provider's call and reports its permit. A stream is settled exactly once.
 
 mod ask;
+mod bill;
 pub mod breaker;
 mod chain;
 mod delivered;
@@ -29,11 +30,13 @@ mod tests;
 mod walk;
 mod watch;
 
+pub use bill::Till;
 pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, Reason};
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
-    Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, EmbedAsk, Embedded, ProviderStatus, Settlement, StreamEnd,
+    Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, EmbedAsk, Embedded, ProviderStatus, Settlement, Spend,
+    StreamEnd,
 };
 pub use options::{ChainOptions, Provider, TokenCounter};
 pub use stream::Streaming;

@@ -5,15 +5,19 @@ use std::fmt;
 use muster_providers::{Delta, Usage};
 use tokio::time::Instant;
 
+use super::bill::Bill;
 use super::delivered::Delivered;
 use super::messages::{Settlement, StreamEnd};
 use super::meter::Meter;
+use crate::ledger::{Hold, Outcome};
 
 type Settle = Box<dyn FnOnce(Settlement) + Send>;
 
 /// Settles on drop as `ClientGone`, unless it was settled before.
 pub(super) struct Account {
     started: Instant,
+    /// Closed together with the settlement.
+    bill: Option<Bill>,
     settle: Option<Settle>,
     meter: Option<Meter>,
     delivered: Delivered,
@@ -26,12 +30,15 @@ impl fmt::Debug for Account {
 }
 
 impl Account {
-    pub(super) fn open(started: Instant, settle: Settle) -> Self {
-        Self { started, settle: Some(settle), meter: None, delivered: Delivered::default() }
+    pub(super) fn open(started: Instant, bill: Bill, settle: Settle) -> Self {
+        Self { started, bill: Some(bill), settle: Some(settle), meter: None, delivered: Delivered::default() }
     }
 
     /// From now on there is a provider that answers.
-    pub(super) fn with_meter(mut self, meter: Meter) -> Self {
+    pub(super) fn with_meter(mut self, meter: Meter, hold: Hold) -> Self {
+        if let Some(bill) = &mut self.bill {
+            bill.answered_by(&meter.model_id, hold);
+        }
         self.meter = Some(meter);
         self
     }
@@ -69,10 +76,19 @@ impl Account {
     fn tell(&mut self, end: StreamEnd, usage: Usage) {
         let Some(settle) = self.settle.take() else { return };
         let meter = self.meter.as_ref();
+        let cost_nanos = meter.map_or(Some(0), |meter| meter.cost_nanos(usage));
+        if let Some(bill) = self.bill.take() {
+            let outcome = match end {
+                StreamEnd::Done => Outcome::Ok,
+                StreamEnd::Failed => Outcome::Failed,
+                StreamEnd::ClientGone => Outcome::Cancelled,
+            };
+            bill.close(outcome, usage, cost_nanos);
+        }
         settle(Settlement {
             end,
             usage,
-            cost_nanos: meter.map_or(Some(0), |meter| meter.cost_nanos(usage)),
+            cost_nanos,
             provider_id: meter.map(|meter| meter.provider_id.clone()),
             model_id: meter.map(|meter| meter.model_id.clone()),
             latency: self.started.elapsed(),

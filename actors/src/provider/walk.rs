@@ -10,13 +10,16 @@ use std::time::Duration;
 use muster_providers::{Fault, Phase};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::bill::Till;
 use super::breaker::{Entry, Permit};
 use super::chain::Route;
 use super::failure::{Losses, outcome_of};
 use super::flight::{Ended, Flight, Landed, Rank, Work, landed};
-use super::messages::{Attempt, AttemptOutcome, ChainError};
+use super::messages::{Attempt, AttemptOutcome, ChainError, Spend};
 use super::options::ChainOptions;
+use crate::ledger::Hold;
 use crate::supervise::CallError;
+use crate::{Error, Kind};
 
 /// What a request allows its walk; `None` leaves it to the chain's options.
 #[derive(Debug, Default)]
@@ -27,12 +30,22 @@ pub(super) struct Terms<'a> {
     pub(super) deadline: Option<Duration>,
     pub(super) retries: Option<u32>,
     pub(super) hedge_after: Option<Duration>,
+    pub(super) money: Option<Money<'a>>,
+}
+
+/// Where the money of a request comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Money<'a> {
+    pub(super) till: &'a Till,
+    pub(super) spend: &'a Spend,
 }
 
 /// A provider's answer, with the permit that is still to be reported.
 pub(super) struct Won<T> {
     pub(super) value: T,
     pub(super) permit: Permit,
+    /// What was set aside for the call, still to be settled.
+    pub(super) hold: Hold,
     pub(super) route: Route,
     pub(super) attempts: Vec<Attempt>,
     /// Of the attempt that won.
@@ -120,16 +133,37 @@ impl<'a> Walk<'a> {
     /// nothing, and the route whose breaker it was asking is still the next.
     async fn launch<T>(&mut self, run: &mut impl FnMut(&Route) -> Work<T>) -> Option<Flight<T>> {
         while self.calls < self.options.max_attempts {
-            let member = Arc::clone(&self.routes.front()?.member);
+            let front = self.routes.front()?;
+            let member = Arc::clone(&front.member);
+            let hold = match self.terms.money {
+                Some(money) => money.till.hold(money.spend, &front.candidate).await,
+                None => Ok(Hold::none()),
+            };
+            let hold = match hold {
+                Ok(hold) => hold,
+                Err(error) => {
+                    self.unpaid(error);
+                    continue;
+                }
+            };
             let left = self.deadline.saturating_duration_since(Instant::now());
             let entry = member.breaker.admit(left).await;
             let route = self.routes.pop_front()?;
             if let Some(permit) = self.permit(&route, entry) {
                 self.calls += 1;
-                return Some(Flight::begin(route, permit, run));
+                return Some(Flight::begin(route, permit, hold, run));
             }
         }
         None
+    }
+
+    /// Nothing could be set aside for the next route.
+    fn unpaid(&mut self, error: Error) {
+        let Some(route) = self.routes.pop_front() else { return };
+        let exhausted = error.kind == Kind::BudgetExhausted;
+        let outcome = if exhausted { AttemptOutcome::BudgetExhausted } else { AttemptOutcome::Unavailable };
+        self.note(&route, outcome, Duration::ZERO);
+        self.losses.unpaid.get_or_insert(error);
     }
 
     /// Waits for what comes first. The calls go on while a hedge's breaker is asked.
@@ -183,8 +217,8 @@ impl<'a> Walk<'a> {
     /// The other calls end before the winner is noted, so that the last attempt is the one that answered.
     fn won<T>(mut self, flight: Flight<T>, value: T, others: Vec<Flight<T>>) -> Won<T> {
         self.call_off(others);
-        let Ended { route, permit, latency } = self.end(flight, AttemptOutcome::Ok);
-        Won { value, permit, route, attempts: self.attempts, latency }
+        let Ended { route, permit, hold, latency } = self.end(flight, AttemptOutcome::Ok);
+        Won { value, permit, hold, route, attempts: self.attempts, latency }
     }
 
     /// Their answers are not wanted any more. Nobody is to blame: the permits report themselves as cancelled.
@@ -208,7 +242,7 @@ impl<'a> Walk<'a> {
 
     fn failed<T>(&mut self, flight: Flight<T>, fault: Fault, rank: Rank) -> Then {
         let outcome = outcome_of(flight.candidate(), &fault);
-        let Ended { route, permit, latency } = self.end(flight, outcome);
+        let Ended { route, permit, latency, .. } = self.end(flight, outcome);
         let provider = route.candidate.provider_id.as_str();
         tracing::warn!(
             provider,

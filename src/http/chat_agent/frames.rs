@@ -1,12 +1,13 @@
 //! A streamed answer of the agent platform.
 
 use bytes::BytesMut;
-use muster_actors::provider::{Attempt, Streaming};
+use muster_actors::provider::{Attempt, Chain, Streaming};
 use muster_actors::{Clock, Error, Millis};
 use muster_providers::{Delta, FinishReason, Price, Usage};
 use serde_json::json;
 
-use super::reply::{ChatReplyAgent, latency, tokens};
+use super::breaker;
+use super::reply::{BudgetView, ChatReplyAgent, GatewayReply, latency, tokens};
 use crate::chat;
 use crate::error::{Dialect, body};
 use crate::sse::{Frames, frame};
@@ -36,6 +37,56 @@ impl FramesAgent {
             clock,
         }
     }
+
+    /// The whole reply; the text moves into it.
+    fn reply(&mut self, finish: FinishReason, usage: Usage) -> ChatReplyAgent {
+        ChatReplyAgent {
+            content: std::mem::take(&mut self.text),
+            model: self.model.clone(),
+            provider: self.provider.clone(),
+            tokens: tokens(usage),
+            latency_ms: latency(&self.clock, self.asked_at),
+            cost_usd: chat::cost_usd(self.price.map(|price| price.nanos(usage))),
+            finish_reason: finish,
+            attempts: std::mem::take(&mut self.attempts),
+        }
+    }
+}
+
+/// The gateway's: the same, and in `done` what bounded the reply.
+pub struct FramesGateway {
+    frames: FramesAgent,
+    /// As it stood when the stream began.
+    budget: BudgetView,
+    chain: Chain,
+}
+
+impl FramesGateway {
+    pub fn new(frames: FramesAgent, budget: BudgetView, chain: Chain) -> Self {
+        Self { frames, budget, chain }
+    }
+}
+
+impl Frames for FramesGateway {
+    fn start(&mut self, out: &mut BytesMut) {
+        self.frames.start(out);
+    }
+
+    fn delta(&mut self, delta: &Delta, out: &mut BytesMut) {
+        self.frames.delta(delta, out);
+    }
+
+    fn done(&mut self, finish: FinishReason, usage: Usage, out: &mut BytesMut) {
+        let reply = self.frames.reply(finish, usage);
+        let mut budget = self.budget.clone();
+        budget.spent_usd += reply.cost_usd.unwrap_or(0.0);
+        let breaker = breaker(&self.chain, &reply.provider);
+        frame(Some("done"), &GatewayReply { reply, budget, breaker }, out);
+    }
+
+    fn error(&mut self, error: &Error, out: &mut BytesMut) {
+        self.frames.error(error, out);
+    }
 }
 
 impl Frames for FramesAgent {
@@ -51,17 +102,7 @@ impl Frames for FramesAgent {
     }
 
     fn done(&mut self, finish: FinishReason, usage: Usage, out: &mut BytesMut) {
-        let done = ChatReplyAgent {
-            content: std::mem::take(&mut self.text),
-            model: self.model.clone(),
-            provider: self.provider.clone(),
-            tokens: tokens(usage),
-            latency_ms: latency(&self.clock, self.asked_at),
-            cost_usd: chat::cost_usd(self.price.map(|price| price.nanos(usage))),
-            finish_reason: finish,
-            attempts: std::mem::take(&mut self.attempts),
-        };
-        frame(Some("done"), &done, out);
+        frame(Some("done"), &self.reply(finish, usage), out);
     }
 
     fn error(&mut self, error: &Error, out: &mut BytesMut) {

@@ -5,8 +5,10 @@ mod reply;
 mod request;
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::ledger::nanos_of_usd;
+use muster_actors::provider::{BreakerState, Chain};
 
-pub use reply::ChatReplyAgent;
+pub use reply::{ChatReplyAgent, GatewayReply};
 pub use request::{ChatAgentBody, GatewayBody};
 
 use crate::app::App;
@@ -15,8 +17,8 @@ use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{ChatAgent, Metered};
 use crate::respond::RequestId;
 use crate::sse;
-use frames::FramesAgent;
-use reply::latency;
+use frames::{FramesAgent, FramesGateway};
+use reply::{BudgetView, latency};
 
 /// Chat with failover along the chain; 503 where no provider is left.
 #[utoipa::path(post, operation_id = "chat_agent", path = "/api/llm/chat", tag = "chat", request_body = ChatAgentBody,
@@ -41,4 +43,52 @@ pub async fn chat(
     }
     let answer = chat::complete(&app, ask, reservation).await?;
     Ok(HttpResponse::Ok().json(ChatReplyAgent::new(answer, latency(&app.clock, asked_at))))
+}
+
+/// Chat with the call's own list of models, budget, tries, deadline and hedge. Budgets of keys and of models are kept by
+/// calendar month: what a call may cost is set aside before it, what it did cost is entered after it. A model without
+/// room is passed over; 429 `BUDGET_EXHAUSTED` where none is left.
+#[utoipa::path(post, operation_id = "chat_gateway", path = "/api/q159/llm/chat", tag = "chat", request_body = GatewayBody,
+    responses((status = 200, description = "The reply; with `stream` true an event stream of `start` {model, provider, request_id}, `delta` {content}, then `done` (the whole reply) or `error` (the error body).",
+            content((GatewayReply = "application/json"), (String = "text/event-stream"))),
+        (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 404, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn gateway(
+    request: Metered<ChatAgent, GatewayBody>,
+    http: HttpRequest,
+    id: web::ReqData<RequestId>,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let Metered { body, reservation, .. } = request;
+    let ask = body.bound(chat::ask(&http, body.chat.model.clone(), body.chat.request(), &reservation));
+    let asked_at = app.clock.now();
+    if body.chat.stream {
+        let streaming = chat::stream(&app, ask, reservation).await?;
+        let frames = FramesAgent::new(&streaming, id.0.clone(), asked_at, app.clock.clone());
+        let frames = FramesGateway::new(frames, standing(&app, &streaming.model_id).await?, app.chain.clone());
+        return Ok(sse::response(streaming, frames));
+    }
+    let answer = chat::complete(&app, ask, reservation).await?;
+    let (budget, breaker) = (standing(&app, &answer.model_id).await?, breaker(&app.chain, &answer.provider_id));
+    let reply = ChatReplyAgent::new(answer, latency(&app.clock, asked_at));
+    Ok(HttpResponse::Ok().json(GatewayReply { reply, budget, breaker }))
+}
+
+/// How the model's budget of this month stands.
+async fn standing(app: &App, model_id: &str) -> Result<BudgetView, HttpError> {
+    let limit = app.config.budget.models.get(model_id).copied();
+    let budgets = app.ledger.budgets("", None, model_id, limit.map(nanos_of_usd)).await?;
+    Ok(BudgetView {
+        model: model_id.to_owned(),
+        spent_usd: budgets.model.spent_nanos as f64 / 1e9,
+        limit_usd: limit,
+        resets_at: budgets.model.resets_at,
+    })
+}
+
+/// The state of a provider's breaker.
+fn breaker(chain: &Chain, provider: &str) -> BreakerState {
+    let found = chain.status().into_iter().find(|status| status.id == provider);
+    found.map_or(BreakerState::Closed, |status| status.breaker.state)
 }

@@ -34,7 +34,7 @@ pub struct ChatReplyAgent {
 }
 
 /// What is left of the model's budget of this month.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct BudgetView {
     pub model: String,
     /// Of this month (UTC), by all keys.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use muster_actors::ledger::nanos_of_usd;
 use muster_actors::limits::Estimate;
 use muster_actors::provider::ChatAsk;
 use muster_providers::{ChatRequest, Message, Sampling};
@@ -139,6 +140,9 @@ impl GatewayBody {
         ask.retries = self.max_retries;
         ask.deadline = self.deadline_ms.map(Duration::from_millis);
         ask.hedge_after = self.hedge_after_ms.map(Duration::from_millis);
+        if let Some(spend) = &mut ask.spend {
+            spend.call_limit = self.budget_usd.map(nanos_of_usd);
+        }
         ask
     }
 }

@@ -121,12 +121,7 @@ fn a_panic_under_load_costs_nobody_a_hang_and_the_breaker_its_state() {
         };
         let (answers, ()) = tokio::join!(load, killing);
         let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
-        assert!(!refused.is_empty() && refused.len() < 300, "{} of 400 met a dead breaker", refused.len());
-        for refused in &refused {
-            assert_eq!(refused.error.kind, Kind::Unavailable);
-            assert!(refused.error.retry_after.is_some());
-            assert_eq!(refused.attempts.last().unwrap().outcome, AttemptOutcome::Unavailable);
-        }
+        assert!(refused.is_empty(), "a closed breaker's snapshot is leave enough: {} of 400 refused", refused.len());
         running(&tree).await;
         assert_eq!(tree.snapshot().iter().map(|actor| actor.restarts).sum::<u64>(), 3);
         let answer = chain.complete(ask()).await.unwrap();

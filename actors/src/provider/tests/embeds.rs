@@ -13,6 +13,7 @@ fn embedding(model: &str) -> EmbedAsk {
         request: Arc::new(EmbedRequest { inputs, dimensions: None, user: None }),
         request_id: "req_1".to_owned(),
         traceparent: Some("00-ab-cd-01".to_owned()),
+        spend: None,
     }
 }
 
@@ -39,11 +40,11 @@ fn vectors_come_with_usage_and_who_gave_them() {
 fn vectors_have_their_models_price() {
     world::run(|tree| async move {
         let catalogue = Catalogue::embedded().unwrap();
-        let entry = catalogue.models().iter().find(|m| m.upstream.is_some() && m.price_in > 0.0).unwrap();
+        let entry = catalogue.embeddings().iter().find(|m| m.price_in > 0.0).unwrap();
         let figures = Usage { prompt_tokens: 1_000_000, completion_tokens: 0, estimated: false };
         let one = Double::always(Act::Figures(1, figures));
         let chain = chain_of(&tree, &[settings(&entry.provider, &[&entry.id])], &[&one], options()).await;
-        // A million tokens cost what the price says a million cost. The catalogue prices chat models, which will do.
+        // A million tokens cost what the price says a million cost.
         let embedded = chain.embed(embedding(&entry.id)).await.unwrap();
         assert_eq!(embedded.cost_nanos, Some((entry.price_in * 1e9).round() as u64));
     });

@@ -78,7 +78,7 @@ async fn chain_counting(
     let providers = settings.iter().zip(doubles).map(provider).collect();
     let (group, arbiters) = (tree.group("chain"), [Arbiter::current()]);
     let clock = Clock::tokio(world::START);
-    let chain = Chain::start(&group, &arbiters, registry, providers, counter, options, &clock);
+    let chain = Chain::start(&group, &arbiters, registry, providers, counter, options, &clock, None);
     running(tree).await;
     chain
 }
@@ -104,6 +104,7 @@ fn ask() -> ChatAsk {
         deadline: None,
         retries: None,
         hedge_after: None,
+        spend: None,
     }
 }
 
