@@ -24,9 +24,13 @@ def record(end="whole", key="wide", **more):
 
 
 def booked(key="wide", **changed):
-    rows = {name: {} for name in house.KEYS}
-    rows[key] = {"m": Counter({**ROW, "cost_usd": Decimal("0.00008"), **changed})}
-    return rows
+    by_key = nothing_booked()
+    by_key[key].rows["m"] = Counter({**ROW, "cost_usd": Decimal("0.00008"), **changed})
+    return by_key
+
+
+def nothing_booked():
+    return {name: ledger.Booked({}) for name in house.KEYS}
 
 
 def holds(lines):
@@ -39,7 +43,7 @@ def test_a_ledger_that_is_the_sum_of_the_answers():
 
 @pytest.mark.parametrize("changed", [
     {"requests": 2}, {"requests": 0}, {"failed": 1}, {"prompt_tokens": 101, "completion_tokens": 49},
-    {"completion_tokens": 49}, {"cost_usd": Decimal("0.000080001")},
+    {"completion_tokens": 49}, {"estimated_requests": 1}, {"cost_usd": Decimal("0.000080001")},
 ], ids=str)
 def test_a_ledger_that_is_off_by_one(changed):
     assert not holds(ledger.check([record()], booked(**changed), PRICES))
@@ -50,7 +54,21 @@ def test_a_row_that_nobody_asked_for():
 
 
 def test_an_answer_without_a_row():
-    assert not holds(ledger.check([record()], {name: {} for name in house.KEYS}, PRICES))
+    assert not holds(ledger.check([record()], nothing_booked(), PRICES))
+
+
+def test_money_that_is_still_set_aside():
+    by_key = booked()
+    by_key["wide"].held_usd = 1e-9
+    assert not holds(ledger.check([record()], by_key, PRICES))
+
+
+def test_a_failure_without_a_line():
+    refused = record("refused")
+    refused.status = 503
+    failed = {"requests": 2, "failed": 1}
+    assert holds(ledger.check([record(), refused], booked(**failed), PRICES))
+    assert not holds(ledger.check([record(), refused], booked(), PRICES))
 
 
 def test_no_ledger():
@@ -60,7 +78,7 @@ def test_no_ledger():
 def test_a_request_that_was_left_may_be_booked_but_not_twice():
     left = [record("left", "rough")]
     assert holds(ledger.check(left, booked("rough"), PRICES))
-    assert holds(ledger.check(left, {name: {} for name in house.KEYS}, PRICES))
+    assert holds(ledger.check(left, nothing_booked(), PRICES))
     assert not holds(ledger.check(left, booked("rough", requests=2), PRICES))
     assert not holds(ledger.check(left, booked("rough", prompt_tokens=1_000), PRICES))
 

@@ -134,6 +134,23 @@ class Agent(Dialect):
         return body["error_code"].lower()
 
 
+class Gateway(Agent):
+    """The agent platform's with its own list of models, budget and hedge."""
+
+    name, path = "q159", "/api/q159/llm/chat"
+
+    def ask(self, model, stream, tools):
+        body = super().ask(model, stream, tools)
+        del body["model"]
+        models = list(dict.fromkeys([model, "gpt-5.6-terra"]))
+        return {**body, "models": models, "budget_usd": 0.05, "max_retries": 1, "hedge_after_ms": 100}
+
+    def whole(self, body):
+        if body["budget"]["model"] != body["model"] or not isinstance(body["breaker"], str):
+            raise Broken(f"not a reply of the gateway: {body}")
+        return super().whole(body)
+
+
 class Messages(Dialect):
     name, path = "messages", "/v1/messages"
 
@@ -195,7 +212,7 @@ class Responses(Dialect):
         return data if data["type"] == "error" else None
 
 
-ALL = (A(), B(), Agent(), Messages(), Responses())
+ALL = (A(), B(), Agent(), Gateway(), Messages(), Responses())
 
 
 def parsed(data):

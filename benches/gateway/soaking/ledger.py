@@ -26,8 +26,16 @@ class Sum:
     split: bool = True
 
 
+@dataclasses.dataclass
+class Booked:
+    """What the ledger says of a key: its rows by model, added up over the days, and what is still set aside for it."""
+
+    rows: dict[str, collections.Counter]
+    held_usd: float = 0.0
+
+
 async def read(built):
-    """The rows of each key by its own word, added up over the days: {key: {model: row}}; `None` where there is no ledger."""
+    """Each key's, by its own word; `None` where there is no ledger."""
     yesterday = datetime.datetime.now(datetime.UTC).date() - datetime.timedelta(days=1)
     booked = {}
     for name, key in built.keys.items():
@@ -36,12 +44,12 @@ async def read(built):
             return None
         if status != 200:
             raise SystemExit(f"GET /api/v1/usage answers {status}: {body}")
-        rows = booked.setdefault(name, {})
+        rows = collections.defaultdict(collections.Counter)
         for row in body["usage"]:
-            sums = rows.setdefault(row["model"], collections.Counter())
-            for what in ("requests", "failed", "cancelled", "prompt_tokens", "completion_tokens"):
-                sums[what] += row[what]
-            sums["cost_usd"] += decimal.Decimal(repr(row["cost_usd"])).quantize(NANO)
+            for what in ("requests", "failed", "cancelled", "prompt_tokens", "completion_tokens", "estimated_requests"):
+                rows[row["model"]][what] += row[what]
+            rows[row["model"]]["cost_usd"] += decimal.Decimal(repr(row["cost_usd"])).quantize(NANO)
+        booked[name] = Booked(rows, body["budget"]["held_usd"])
     return booked
 
 
@@ -73,6 +81,7 @@ def cost(price, said):
 
 
 def check(records, booked, prices):
+    """Lines of the rows, of the requests without usage, of what is held, and of the budget."""
     if booked is None:
         yield Line(False, "the ledger is the sum of the answers", "there is no ledger: GET /api/v1/usage answers 404")
         return
@@ -81,15 +90,40 @@ def check(records, booked, prices):
     for key in house.KEYS:
         # Ended without a word on its usage: each may be booked, with at most so much.
         unsure = sum(1 for record in records if record.key == key and record.end in ("left", "broken", "breach"))
-        for model in sums[key].keys() | booked[key].keys():
+        for model in sums[key].keys() | booked[key].rows.keys():
             compared, exact = compared + 1, exact + (unsure == 0)
-            wrong += differences(key, model, sums[key][model], booked[key].get(model, collections.Counter()), unsure)
+            wrong += differences(key, model, sums[key][model], booked[key].rows.get(model, collections.Counter()), unsure)
     figures = f"{compared} rows, {exact} of them to the token and nanodollar, the others within what was left or cut"
     yield Line(not wrong, "the ledger is the sum of the answers", "; ".join(wrong[:10]) or figures)
-    spent = sum(row["cost_usd"] for row in booked["poor"].values())
+    yield from lines_for_all(records, booked)
+    priced = [record for record in records if record.said and record.said.cost_usd is not None]
+    off = [record for record in priced
+           if decimal.Decimal(repr(record.said.cost_usd)).quantize(NANO) != cost(prices.get(record.said.model), record.said)]
+    figures = f"{len(priced)} answers, {len(off)} off"
+    yield Line(not off, "what an answer says it cost is its usage at the model's price", figures)
+    held = {key: of.held_usd for key, of in booked.items() if of.held_usd}
+    yield Line(not held, "nothing is set aside any more", f"{held or 'nothing'}")
+    spent = sum(row["cost_usd"] for row in booked["poor"].rows.values())
     told_so = any(record.key == "poor" and record.status == 429 for record in records)
     figures = f"{spent} of {house.SMALL_BUDGET} USD, {'then refused' if told_so else 'not used up'}"
     yield Line(spent <= decimal.Decimal(repr(house.SMALL_BUDGET)), "the budget holds", figures)
+
+
+def lines_for_all(records, booked):
+    """Every request that a provider was to answer has its line, those that failed and those that were left too."""
+    wrong, counted = [], 0
+    for key, of in booked.items():
+        ends = collections.Counter(record.end for record in records if record.key == key and record.status != 429)
+        requests = sum(row["requests"] for row in of.rows.values())
+        failed = sum(row["failed"] for row in of.rows.values())
+        counted += requests
+        # One that left before it was read has none. What a spent budget refused may have one.
+        most = sum(ends.values()) + sum(1 for record in records if (record.key, record.status) == (key, 429) and key == "poor")
+        if not sum(ends.values()) - ends["left"] <= requests <= most:
+            wrong.append(f"{key}: {requests} lines for {dict(ends)}")
+        if key not in ("poor", "rough") and failed != ends["refused"]:
+            wrong.append(f"{key}: {failed} failed lines for {ends['refused']} refusals")
+    yield Line(not wrong, "every request has its line in the ledger", "; ".join(wrong) or f"{counted} lines")
 
 
 def differences(key, model, answers, row, unsure):
@@ -97,6 +131,8 @@ def differences(key, model, answers, row, unsure):
     well = row["requests"] - row["failed"] - row["cancelled"]
     pairs = [("answers", answers.answers, well, unsure),
              ("tokens", answers.total, row["prompt_tokens"] + row["completion_tokens"], unsure * MOST_TOKENS)]
+    if not unsure:
+        pairs.append(("estimates", 0, row["estimated_requests"], 0))
     if answers.split and not unsure:
         pairs += [("prompt tokens", answers.prompt, row["prompt_tokens"], 0),
                   ("completion tokens", answers.completion, row["completion_tokens"], 0),

@@ -21,10 +21,10 @@ ROUGH = {"gpt-5.6-luna": 50, "gpt-5.6-terra": 20, "cut-10": 25, "hang": 5}
 PLAIN = {"gpt-5.6-luna": 1}
 # Key: its weight, its dialects, its models.
 KEYS = {
-    "wide": (35, ("b", "agent", "messages", "responses"), EXACT),
-    "budgeted": (15, ("b", "agent", "messages", "responses"), EXACT),
+    "wide": (35, ("b", "agent", "q159", "messages", "responses"), EXACT),
+    "budgeted": (15, ("b", "agent", "q159", "messages", "responses"), EXACT),
     "front": (15, ("a",), EXACT),
-    "rough": (25, ("a", "b", "agent", "messages", "responses"), ROUGH),
+    "rough": (25, ("a", "b", "agent", "q159", "messages", "responses"), ROUGH),
     "tight": (6, ("b",), PLAIN),
     "poor": (4, ("b",), PLAIN),
 }
