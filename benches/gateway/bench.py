@@ -35,7 +35,8 @@ class Side:
 
     name: str
     fast: Endpoint
-    paced: Endpoint | None = None
+    paced: Endpoint
+    loads: frozenset[str] = frozenset(("whole", "stream", "paced"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,19 +113,23 @@ def post(port, path, body, key):
         return json.load(answer)
 
 
-def ask_once(endpoint, patience=60):
-    """Until it gives a whole answer; raises `Failed` with what it said instead."""
+def until_answered(endpoint, load, patience=60):
+    """Asks until it is answered as this load is; raises `Failed` with what was said instead."""
     until, why = time.monotonic() + patience, ""
     headers = dict(header.split(": ", 1) for header in endpoint.headers) | {"content-type": "application/json"}
-    body = {"model": endpoint.model, "messages": [{"role": "user", "content": "Hi"}]}
+    body = {"model": endpoint.model, "messages": [{"role": "user", "content": "Hi"}], "stream": load != "whole"}
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while time.monotonic() < until:
         request = urllib.request.Request(
             f"http://127.0.0.1:{endpoint.port}/v1/chat/completions", json.dumps(body).encode(), headers)
         try:
             with opener.open(request, timeout=30) as answer:
-                json.load(answer)["choices"][0]["message"]["content"]
+                said = answer.read()
+            if load == "whole" and json.loads(said)["choices"][0]["message"]["content"]:
                 return
+            if load != "whole" and b"data: [DONE]" in said:
+                return
+            why = said[:300].decode(errors="replace")
         except urllib.error.HTTPError as error:
             why = f"{error.code}: {error.read()[:300].decode(errors='replace')}"
         except (OSError, ValueError, LookupError) as error:

@@ -123,12 +123,17 @@ def try_side(peer, target, house, upstreams):
         short = peer.name.lower().replace(" ", "-")
         side = bench.Side(peer.name, peer.start(house, folder, short, upstreams.fast, bench.MODEL),
                           peer.start(house, folder, f"{short}-paced", upstreams.paced, bench.PACED_MODEL))
-        for endpoint in (side.fast, side.paced):
-            bench.ask_once(endpoint)
-        return side
+        bench.until_answered(side.fast, "whole")
     except (bench.Failed, OSError, subprocess.TimeoutExpired) as why:
         print(f"NOT MEASURED: {peer.name} {peer.version}: {why}", flush=True)
         return None
+    for load, endpoint in (("stream", side.fast), ("paced", side.paced)):
+        try:
+            bench.until_answered(endpoint, load, patience=15)
+        except bench.Failed as why:
+            print(f"NOT MEASURED: {peer.name} {peer.version}, {load}: {why}", flush=True)
+            side.loads -= {load}
+    return side
 
 
 def main():

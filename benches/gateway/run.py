@@ -48,7 +48,7 @@ def measure_all(args, tools, sides, connections):
     results = []
     for load in bench.LOADS:
         table.head(load.label)
-        asked = [side for side in sides if load.kind != "paced" or side.paced]
+        asked = [side for side in sides if load.kind in side.loads]
         for count in connections[load.kind]:
             by_side = bench.measure(tools, asked, load, count, args.secs, args.rounds)
             table.lines(count, by_side)
