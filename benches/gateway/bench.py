@@ -15,7 +15,8 @@ import urllib.error
 import urllib.request
 
 KEY = "mst_benchbenchaa_" + "b" * 43
-MODEL, PACED_MODEL = "gpt-4o-mini", "paced"
+# Muster knows the prices of these by their providers, and so has a budget to keep.
+MODEL, PACED_MODEL = "gpt-5.6-luna", "mistral-small"
 WARM_UP_SECS = 0.3
 
 
@@ -174,7 +175,7 @@ def muster_side(binary, upstreams, processes, folder):
     providers = "".join(
         f'[[provider]]\nid = "{name}"\nkind = "openai"\nbase_url = "http://127.0.0.1:{upstream}/v1"\n'
         f'api_key_env = ""\nmodels = ["{model}"]\n'
-        for name, upstream, model in (("fast", upstreams.fast, MODEL), ("paced", upstreams.paced, PACED_MODEL)))
+        for name, upstream, model in (("openai", upstreams.fast, MODEL), ("mistral", upstreams.paced, PACED_MODEL)))
     path = folder / "config.toml"
     path.write_text(f'[store]\npath = "{folder}/data"\n[llm]\nmodel = "none"\n{providers}')
     command = [binary, "serve", "--config", path, "--listen", f"127.0.0.1:{port}"]

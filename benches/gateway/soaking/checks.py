@@ -35,6 +35,7 @@ def happened(records):
         "a failover": lambda r: r.said and r.model.startswith(("fail", "hang")) and r.said.model != r.model,
         "a failure of all providers": lambda r: r.end == "refused" and r.status in (502, 503),
         "a key at its rate limit": lambda r: r.key == "tight" and r.status == 429,
+        "a key out of its budget": lambda r: r.key == "poor" and r.status == 429 and r.code == "insufficient_quota",
         "a stream cut after its first content": lambda r: r.end == "broken",
         "a client that left a stream": lambda r: r.end == "left" and r.streamed,
         "a client that left before its answer": lambda r: r.end == "left" and not r.streamed,

@@ -142,7 +142,7 @@ class Gateway(Agent):
     def ask(self, model, stream, tools):
         body = super().ask(model, stream, tools)
         del body["model"]
-        models = list(dict.fromkeys([model, "gpt-5.6-terra"]))
+        models = list(dict.fromkeys([model, "mistral-small"]))
         return {**body, "models": models, "budget_usd": 0.05, "max_retries": 1, "hedge_after_ms": 100}
 
     def whole(self, body):

@@ -16,18 +16,20 @@ from . import wire
 
 BOOTSTRAP = "mst_soaksoaksoak_" + "s" * 43
 START_WITHIN, STOP_WITHIN, QUIET_WITHIN = 60, 60, 30
-# In dollars: some dozens of answers.
-SMALL_BUDGET = 0.004
+# In dollars: a dozen answers.
+SMALL_BUDGET = 0.0015
 TIGHT_LIMIT = 30
-# Who is asked for what. `three` is outside of the chain: it is asked only by name.
+# Who is asked for what: two that the catalogue knows, so that their models have prices. `aside` is outside of the chain:
+# it is asked only by name.
+FIRST, SECOND, ASIDE = "openai", "mistral", "aside"
 PROVIDERS = {
-    "one": ["gpt-5.6-luna", "slow-50", "fail-500", "hang", "cut-10"],
-    "two": ["gpt-5.6-terra"],
-    "three": ["fail-429"],
+    FIRST: ["gpt-5.6-luna", "slow-50", "fail-500", "hang", "cut-10"],
+    SECOND: ["mistral-small"],
+    ASIDE: ["fail-429"],
 }
 # Short, so that a hanging provider is left soon; wide enough for a machine that is busy with other things.
-CHAIN = """[chain]
-order = ["one", "two"]
+CHAIN = f"""[chain]
+order = ["{FIRST}", "{SECOND}"]
 connect_timeout_ms = 1000
 headers_timeout_ms = 1000
 first_delta_timeout_ms = 1000
@@ -131,7 +133,7 @@ async def build(muster, folder, seed):
             upstreams[name] = port, start(name, command, cwd=home, env=env)
         sections = "".join(
             f'[[provider]]\nid = "{name}"\nkind = "openai"\nbase_url = "http://127.0.0.1:{port}/v1"\n'
-            f"models = {json.dumps(PROVIDERS[name])}\n" for name, (port, _) in upstreams.items())
+            f'api_key_env = ""\nmodels = {json.dumps(PROVIDERS[name])}\n' for name, (port, _) in upstreams.items())
         (folder / "config.toml").write_text(f'[store]\npath = "data"\n[llm]\nmodel = "none"\n{LIMITS}{sections}{CHAIN}')
         port = free_port()
         command = [pathlib.Path(muster).resolve(), "serve", "--config", "config.toml", "--listen", f"127.0.0.1:{port}"]

@@ -7,7 +7,7 @@ import json
 import random
 import time
 
-from . import dialects
+from . import dialects, house as houses
 from .wire import Broken, Connection, ask, events
 
 # Longer than any bound of the server's: past this a request counts as one without an end.
@@ -16,8 +16,8 @@ PATIENCE_SECS = 45
 REFUSALS = {429, 502, 503, 504, 529}
 BY_NAME = {dialect.name: dialect for dialect in dialects.ALL}
 # Weights.
-EXACT = {"gpt-5.6-luna": 48, "gpt-5.6-terra": 25, "slow-50": 8, "fail-500": 8, "fail-429": 5, "hang": 2}
-ROUGH = {"gpt-5.6-luna": 50, "gpt-5.6-terra": 20, "cut-10": 25, "hang": 5}
+EXACT = {"gpt-5.6-luna": 48, "mistral-small": 25, "slow-50": 8, "fail-500": 8, "fail-429": 5, "hang": 2}
+ROUGH = {"gpt-5.6-luna": 50, "mistral-small": 20, "cut-10": 25, "hang": 5}
 PLAIN = {"gpt-5.6-luna": 1}
 # Key: its weight, its dialects, its models.
 KEYS = {
@@ -156,7 +156,7 @@ async def as_json(pieces):
 
 async def restarts(house, stop, every):
     """Now and then all providers refuse connections for a while, and in turn with that the first one alone."""
-    for names in itertools.cycle((["one", "two", "three"], ["one"])):
+    for names in itertools.cycle((houses.PROVIDERS, [houses.FIRST])):
         try:
             return await asyncio.wait_for(stop.wait(), every)
         except TimeoutError:
