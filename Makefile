@@ -97,10 +97,11 @@ test-rust: setup models-small ## the Rust tests, documentation examples too
 # The binary is the one that the Rust tests built: `cargo build` would choose other features of the dependencies (those of
 # the tests count there), and compile half of them again.
 .PHONY: test-python
-test-python: setup models-small ## the official openai client against a running server (after test-rust)
+test-python: setup models-small ## the official openai client against a running server, and a short soak (after test-rust)
 	@test -x "$(TARGET)/debug/muster" || { echo "no $(TARGET)/debug/muster: run make test-rust first" >&2; exit 1; }
 	@MUSTER_BIN="$(TARGET)/debug/muster" MUSTER_MODELS_DIR="$${MUSTER_MODELS_DIR:-models-cache}" \
-	    $(PYTHON) -m pytest -q -p no:cacheprovider tests/openai_client
+	    $(PYTHON) -m pytest -q -p no:cacheprovider tests/openai_client \
+	    tests/clients/test_soak.py tests/clients/test_soak_checks.py
 
 .PHONY: check-fmt
 check-fmt:

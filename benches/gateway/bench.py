@@ -177,7 +177,8 @@ def muster_side(binary, upstreams, processes, folder):
         f'api_key_env = ""\nmodels = ["{model}"]\n'
         for name, upstream, model in (("openai", upstreams.fast, MODEL), ("mistral", upstreams.paced, PACED_MODEL)))
     path = folder / "config.toml"
-    path.write_text(f'[store]\npath = "{folder}/data"\n[llm]\nmodel = "none"\n{providers}')
+    path.write_text(f'[store]\npath = "{folder}/data"\n[llm]\nmodel = "none"\ncache = "{folder}/none"\n'
+                    f"{providers}")
     command = [binary, "serve", "--config", path, "--listen", f"127.0.0.1:{port}"]
     process = processes.start("muster", command, port, env={**os.environ, "MUSTER_BOOTSTRAP_KEY": KEY})
     # Wide enough never to refuse.
