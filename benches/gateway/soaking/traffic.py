@@ -21,12 +21,12 @@ ROUGH = {"gpt-5.6-luna": 50, "mistral-small": 20, "cut-10": 25, "hang": 5}
 PLAIN = {"gpt-5.6-luna": 1}
 # Key: its weight, its dialects, its models.
 KEYS = {
-    "wide": (35, ("b", "agent", "q159", "messages", "responses"), EXACT),
+    "wide": (33, ("b", "agent", "q159", "messages", "responses"), EXACT),
     "budgeted": (15, ("b", "agent", "q159", "messages", "responses"), EXACT),
-    "front": (15, ("a",), EXACT),
-    "rough": (25, ("a", "b", "agent", "q159", "messages", "responses"), ROUGH),
-    "tight": (6, ("b",), PLAIN),
-    "poor": (4, ("b",), PLAIN),
+    "front": (14, ("a",), EXACT),
+    "rough": (24, ("a", "b", "agent", "q159", "messages", "responses"), ROUGH),
+    "tight": (8, ("b",), PLAIN),
+    "poor": (6, ("b",), PLAIN),
 }
 LEAVES, RECONNECTS, STREAMS, ASKS_TOOLS = 0.4, 0.2, 0.6, 0.25
 
