@@ -1,7 +1,7 @@
 //! The parts of the server, started in order and held together.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
@@ -14,11 +14,15 @@ use muster_actors::supervise::Tree;
 use muster_actors::upkeep::{self, Job};
 use muster_actors::{Clock, Millis};
 use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, Options as ModelOptions, Selection};
-use muster_providers::{EMBEDDED_PROVIDER, EmbeddedAdapter, Registry};
+use muster_providers::EmbeddedAdapter;
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::config::{Config, Source};
+use crate::live::{Live, Watched};
+use crate::otel::Otel;
 use crate::telemetry::Metrics;
+use crate::tls::Certificate;
 use crate::{probes, provider_setup};
 
 /// What keeps the server from starting, and how to mend it.
@@ -33,27 +37,32 @@ pub(crate) fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> StartErro
 /// Everything a handler may ask.
 #[derive(Debug)]
 pub struct App {
-    pub config: Config,
+    pub(crate) live: watch::Sender<Arc<Live>>,
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreRef,
     pub keys: Keys,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
-    pub registry: Arc<Registry>,
-    pub chain: Chain,
     pub model: Arc<dyn ChatModel>,
     pub embedder: Arc<LocalEmbedder>,
+    pub(crate) embedded: Arc<EmbeddedAdapter>,
     pub health: Health,
     pub metrics: Metrics,
+    /// `None` where nothing is exported.
+    pub otel: Option<Otel>,
     pub started_at: Millis,
-    /// Providers of the chain besides the embedded model.
-    pub remote_providers: usize,
+    /// The certificate that is shown, once it is known whether there is one.
+    pub(crate) certificate: OnceLock<Option<Arc<Certificate>>>,
+    /// One reload at a time.
+    pub(crate) reloading: Mutex<()>,
     /// The first key of an empty store, until it was shown.
     pub first_key: Option<String>,
     draining: AtomicBool,
     local: Arc<LocalModel>,
-    sled: Arc<SledStore>,
+    pub(crate) sled: Arc<SledStore>,
+    /// One backup is written at a time.
+    pub(crate) backing_up: Semaphore,
     arbiters: Vec<Arbiter>,
 }
 
@@ -105,19 +114,18 @@ impl App {
             },
             queue: config.embeddings.queue,
         });
-        let embedded = EmbeddedAdapter::new(Arc::clone(&model)).with_embeddings(Arc::clone(&embedder) as _);
-        let providers = provider_setup::providers(&config, &registry, &Arc::new(embedded))?;
+        let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)).with_embeddings(Arc::clone(&embedder) as _));
+        let served = provider_setup::providers(&config, &registry, &embedded, &[])?;
         let folder = config.store.path.join("ledger");
         let ledger_options = LedgerOptions::default();
         let ledger = Ledger::start(&tree.group("ledger"), first(), &store, &folder, &clock, ledger_options)
             .map_err(|error| failed("the ledger's journal")(&error))?;
         let till = provider_setup::till(&config, &ledger, &clock);
-        let remote_providers = registry.chain().filter(|id| *id != EMBEDDED_PROVIDER).count();
         let chain = Chain::start(
             &tree.group("providers"),
             &handles,
-            Arc::clone(&registry),
-            providers,
+            registry,
+            served.iter().map(|served| served.provider.clone()).collect(),
             Arc::new(provider_setup::Counter(Arc::clone(&model))),
             provider_setup::options(&config),
             &clock,
@@ -125,15 +133,17 @@ impl App {
         );
 
         let metrics = Metrics::new().map_err(|error| failed("metrics")(&error))?;
+        let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
+        let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
+        let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
         let parts = probes::Parts {
-            config: config.clone(),
-            source,
+            data: store_path,
+            live: Watched(watched),
             clock: clock.clone(),
             tree: tree.clone(),
             store: Arc::clone(&store),
             keys: keys.clone(),
             limiter: limiter.clone(),
-            chain: chain.clone(),
             model: Arc::clone(&model),
             metrics: metrics.clone(),
         };
@@ -146,30 +156,37 @@ impl App {
             )
         })?;
         let first_key = first_key(&keys, bootstrap).await?;
-        upkeep::start(&tree.group("upkeep"), first(), vec![snapshots(&config, &sled)]);
+        upkeep::start(&tree.group("upkeep"), first(), vec![snapshots]);
         let health = Health::start(&tree.group("health"), first(), probes::all(parts), clock.clone());
         Ok(Self {
             started_at: clock.now(),
-            config,
+            live,
             clock,
             tree,
             store: StoreRef(store),
             keys,
             limiter,
             ledger,
-            registry,
-            chain,
             model,
             embedder,
+            embedded,
             health,
             metrics,
-            remote_providers,
+            otel,
+            certificate: OnceLock::new(),
+            reloading: Mutex::new(()),
             first_key,
             draining: AtomicBool::new(false),
             local,
             sled,
+            backing_up: Semaphore::new(1),
             arbiters,
         })
+    }
+
+    /// The settings that count now, and what is made of them.
+    pub fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.live.borrow())
     }
 
     /// No new work is accepted any more.
@@ -188,6 +205,9 @@ impl App {
         self.drain();
         if let Err(error) = self.ledger.flush().await {
             tracing::warn!(%error, "the ledger is not all in the store: its journal holds the rest");
+        }
+        if let Some(otel) = &self.otel {
+            otel.stop().await;
         }
         self.tree.stop().await;
         let sled = Arc::clone(&self.sled);
@@ -220,6 +240,9 @@ impl App {
         set("model", "waiting", model.waiting as u64);
         set("model", "restarts", model.restarts);
         set("health", "score", self.health.report().score.into());
+        if let Some(otel) = &self.otel {
+            set("telemetry", "dropped_spans", otel.dropped());
+        }
         for actor in self.tree.snapshot() {
             set(&actor.path, "mailbox_depth", actor.mailbox_depth as u64);
             set(&actor.path, "restarts", actor.restarts);
@@ -250,11 +273,16 @@ pub fn model_options(config: &Config) -> ModelOptions {
     options
 }
 
-/// Opens the store of the settings.
-pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
+/// The settings of the store.
+pub fn store_options(config: &Config) -> StoreOptions {
     let mut options = StoreOptions::new(&config.store.path);
     options.cache_bytes = config.store.cache_mib << 20;
-    let opened = SledStore::open(options).map_err(|error| failed("the store")(&error))?;
+    options
+}
+
+/// Opens the store of the settings.
+pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
+    let opened = SledStore::open(store_options(config)).map_err(|error| failed("the store")(&error))?;
     if let Some(what) = &opened.quarantined {
         tracing::error!(%what, "the store was corrupt and was set aside");
     }
@@ -276,7 +304,7 @@ fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
     })
 }
 
-const SNAPSHOTS_KEPT: usize = 2;
+pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
 /// Makes the first key where there is none, and gives its text to be shown once.
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {

@@ -4,6 +4,7 @@
 
 mod alias;
 pub mod app;
+mod backup;
 mod body;
 mod chat;
 pub mod cli;
@@ -12,9 +13,11 @@ mod error;
 mod guard;
 mod http;
 mod limit_headers;
+pub mod live;
 mod log_writer;
 mod models_list;
 pub mod openapi;
+pub mod otel;
 mod probes;
 mod provider_setup;
 mod report;
@@ -22,4 +25,5 @@ mod respond;
 pub mod server;
 mod sse;
 pub mod telemetry;
+pub mod tls;
 mod tokens;

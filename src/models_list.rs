@@ -46,7 +46,7 @@ pub fn list(app: &App) -> Vec<ModelView> {
         Status::Absent { mend } => Some(mend),
         Status::Loading { .. } | Status::Ready | Status::Failed { .. } => None,
     };
-    let listed = app.registry.list().into_iter().map(|mut model| {
+    let listed = app.live().registry().list().into_iter().map(|mut model| {
         if model.provider == EMBEDDED_PROVIDER && missing.is_some() {
             model.configured = false;
             model.setting.clone_from(&missing);
@@ -63,7 +63,7 @@ pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
         Status::Absent { mend } => Some(mend),
         Status::Loading { .. } | Status::Ready | Status::Failed { .. } => None,
     };
-    let listed = app.chain.registry().list_embeddings().into_iter().map(|model| {
+    let listed = app.live().registry().list_embeddings().into_iter().map(|model| {
         let ListedEmbedding { entry, provider, mut configured, mut setting } = model;
         if provider == EMBEDDED_PROVIDER && missing.is_some() {
             configured = false;
@@ -87,7 +87,7 @@ pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
 }
 
 fn open_circuits(app: &App) -> HashMap<String, bool> {
-    let statuses = app.chain.status().into_iter();
+    let statuses = app.live().chain.status().into_iter();
     statuses.map(|provider| (provider.id, provider.breaker.state == BreakerState::Open)).collect()
 }
 

@@ -4,8 +4,8 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder
 use utoipa::{Modify, OpenApi};
 
 use crate::http::{
-    chat_a, chat_agent, chat_b, docs, embeddings, health, keys, messages, metrics, models_a, models_b, responses,
-    status, usage,
+    admin, chat_a, chat_agent, chat_b, docs, embeddings, health, keys, messages, metrics, models_a, models_b,
+    responses, status, usage,
 };
 
 /// Every route of the server.
@@ -22,7 +22,7 @@ use crate::http::{
         chat_b::complete, messages::create, messages::count_tokens, responses::create, models_b::list, models_b::get,
         chat_agent::chat, chat_agent::gateway, embeddings::create, usage::usage,
         health::report, health::live, health::ready, status::status,
-        keys::list, keys::create, keys::get, keys::revoke, keys::rotate,
+        keys::list, keys::create, keys::get, keys::revoke, keys::rotate, admin::backup, admin::reload,
         docs::openapi, docs::swagger, docs::redoc, docs::asset, metrics::metrics,
     ),
     security(("key" = [])),

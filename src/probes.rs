@@ -15,19 +15,19 @@ use muster_models::{ChatModel, Status};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
 
-use crate::config::{Config, Source};
+use crate::live::Watched;
 use crate::telemetry::Metrics;
 
 /// What is probed.
 pub struct Parts {
-    pub config: Config,
-    pub source: Source,
+    /// The data folder.
+    pub data: PathBuf,
+    pub live: Watched,
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreHandle,
     pub keys: Keys,
     pub limiter: RateLimiter,
-    pub chain: Chain,
     pub model: Arc<dyn ChatModel>,
     pub metrics: Metrics,
 }
@@ -36,8 +36,8 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// One probe for each module that exists; weights and intervals are the catalogue's.
 pub fn all(parts: Parts) -> Vec<Probe> {
-    let Parts { config, source, clock, tree, store, keys, limiter, chain, model, metrics } = parts;
-    let (data, probed) = (config.store.path.clone(), clock.clone());
+    let Parts { data, live, clock, tree, store, keys, limiter, model, metrics } = parts;
+    let (probed, chains) = (clock.clone(), live.clone());
     vec![
         http(metrics),
         runtime(tree),
@@ -49,9 +49,9 @@ pub fn all(parts: Parts) -> Vec<Probe> {
             rate_limiter(limiter.clone(), format!("health-probe-{}", probed.now().0))
         })
         .critical(),
-        gateway(chain.clone(), model),
-        Probe::new("providers", 3, 30 * SECOND, move || std::future::ready(providers(&chain))),
-        settings(source),
+        gateway(live.clone(), model),
+        Probe::new("providers", 3, 30 * SECOND, move || std::future::ready(providers(&chains.now().chain))),
+        settings(live),
     ]
 }
 
@@ -214,10 +214,11 @@ fn api_keys(keys: Keys) -> Probe {
 }
 
 /// Whether something of the chain can answer.
-fn gateway(chain: Chain, model: Arc<dyn ChatModel>) -> Probe {
+fn gateway(live: Watched, model: Arc<dyn ChatModel>) -> Probe {
     Probe::new("llm-gateway", 5, 5 * SECOND, move || {
         let remote = |provider: &ProviderStatus| provider.id != EMBEDDED_PROVIDER && provider.order.is_some();
-        let open: Vec<bool> = chain.status().iter().filter(|provider| remote(provider)).map(is_open).collect();
+        let open: Vec<bool> =
+            live.now().chain.status().iter().filter(|provider| remote(provider)).map(is_open).collect();
         let verdict = match model.status() {
             _ if open.contains(&false) => Verdict::Healthy,
             Status::Ready if open.is_empty() => Verdict::Healthy,
@@ -251,9 +252,9 @@ fn providers(chain: &Chain) -> Verdict {
 }
 
 /// Whether the settings file still says what the server runs with.
-fn settings(source: Source) -> Probe {
+fn settings(live: Watched) -> Probe {
     Probe::new("config", 3, 60 * SECOND, move || {
-        std::future::ready(match source.changed() {
+        std::future::ready(match live.now().source.changed() {
             Ok(None) => Verdict::Healthy,
             Ok(Some(what)) => Verdict::Degraded(what),
             Err(error) => Verdict::Degraded(format!("the settings file would stop the next start: {error}")),

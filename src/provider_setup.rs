@@ -40,14 +40,28 @@ fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSetti
     said.with_defaults(catalogue)
 }
 
+/// A provider of the chain, and the settings that it was made of.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// `None` for the embedded model that nobody named.
+    pub settings: Option<config::Provider>,
+    pub provider: Provider,
+}
+
 /// Every provider of the settings with the way to speak to it, and the embedded one.
 pub fn providers(
     config: &Config,
     registry: &Registry,
     embedded: &Arc<EmbeddedAdapter>,
-) -> Result<Vec<Provider>, StartError> {
+    standing: &[Served],
+) -> Result<Vec<Served>, StartError> {
     let mut providers = Vec::new();
     for provider in &config.provider {
+        // Its connections stay open where nothing of it changed.
+        if let Some(served) = standing.iter().find(|served| served.settings.as_ref() == Some(provider)) {
+            providers.push(served.clone());
+            continue;
+        }
         let kind = ProviderKind::parse(&provider.kind).unwrap_or(ProviderKind::OpenAi);
         let adapter: Arc<dyn Adapter> = match kind {
             ProviderKind::Embedded => Arc::clone(embedded) as _,
@@ -55,15 +69,18 @@ pub fn providers(
             ProviderKind::Anthropic => over_http(provider, registry, AnthropicAdapter::new)?,
             ProviderKind::Gemini => over_http(provider, registry, GeminiAdapter::new)?,
         };
-        providers.push(Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter });
+        let settings = Some(provider.clone());
+        let provider = Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter };
+        providers.push(Served { settings, provider });
     }
-    if !providers.iter().any(|provider| provider.kind == ProviderKind::Embedded) {
-        providers.push(Provider {
+    if !providers.iter().any(|served| served.provider.kind == ProviderKind::Embedded) {
+        let provider = Provider {
             id: EMBEDDED_PROVIDER.to_owned(),
             kind: ProviderKind::Embedded,
             models: vec![EMBEDDED_MODEL.to_owned()],
             adapter: Arc::clone(embedded) as _,
-        });
+        };
+        providers.push(Served { settings: None, provider });
     }
     Ok(providers)
 }
@@ -155,8 +172,9 @@ mod tests {
         let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::Options::default());
         let registry = registry(&config, &*model).unwrap();
         let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)));
-        let providers = providers(&config, &registry, &embedded).unwrap();
-        let spoken: Vec<_> = providers.iter().map(|p| (p.id.as_str(), format!("{:?}", p.adapter))).collect();
+        let providers = providers(&config, &registry, &embedded, &[]).unwrap();
+        let spoken: Vec<_> =
+            providers.iter().map(|p| (p.provider.id.as_str(), format!("{:?}", p.provider.adapter))).collect();
         let expected =
             [("ollama", "OpenAiAdapter"), ("anthropic", "AnthropicAdapter"), ("embedded", "EmbeddedAdapter")];
         for ((id, adapter), expected) in spoken.iter().zip(expected) {

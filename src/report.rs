@@ -89,7 +89,7 @@ pub struct EmbeddedModel {
 /// The health of every module that exists, by the last results of its probe.
 pub fn health(app: &App) -> HealthReport {
     let report = app.health.report();
-    let providers = app.chain.status();
+    let providers = app.live().chain.status();
     HealthReport {
         status: report.status.name(),
         score: report.score,
@@ -128,7 +128,7 @@ pub fn ready(app: &App) -> Result<Ready, Error> {
     }
     let why = match &model {
         Status::Ready => return Ok(Ready { ready: true, model }),
-        _ if app.remote_providers > 0 => return Ok(Ready { ready: true, model }),
+        _ if app.live().remote_providers() > 0 => return Ok(Ready { ready: true, model }),
         Status::Loading { percent } => format!("the embedded model is loading ({percent} %)"),
         Status::Absent { mend } => format!("no provider is configured and the embedded model is not installed: {mend}"),
         Status::Failed { why, mend } => format!("the embedded model failed: {why}: {mend}"),
@@ -142,7 +142,7 @@ pub fn status(app: &App) -> StatusReport {
         version: env!("CARGO_PKG_VERSION"),
         started_at: app.started_at.rfc3339(),
         modules: app.health.report().modules,
-        providers: app.chain.status(),
+        providers: app.live().chain.status(),
         supervisors: app.tree.snapshot(),
         last_escalation: app.tree.escalations().borrow().clone(),
         store: app.store.stats(),

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::error::{Credential, Dialect, HttpError, render};
 use crate::guard::Caller;
 use crate::limit_headers;
+use crate::otel::ServerSpan;
 
 /// A request's identifier: the caller's, where it sent a fit one, else ours.
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ pub async fn respond<B: MessageBody + 'static>(
     request.extensions_mut().insert(RequestId(id.clone()));
     let app = request.app_data::<web::Data<App>>().cloned();
     let (method, path) = (request.method().clone(), request.path().to_owned());
+    let otel = app.as_ref().and_then(|app| app.otel.as_ref());
+    let traced = otel.map(|otel| ServerSpan::begin(otel, &request, known(&method), &id));
     let span = tracing::info_span!("request", id = %id, method = %method, path = %path);
     let response = next.call(request).instrument(span.clone()).await?;
 
@@ -61,6 +64,9 @@ pub async fn respond<B: MessageBody + 'static>(
     span.in_scope(|| {
         tracing::info!(status = status.as_u16(), ms = elapsed.as_millis(), key, "answered");
     });
+    if let Some(traced) = traced {
+        return Ok(traced.follow(response, &route));
+    }
     Ok(response)
 }
 
@@ -88,9 +94,9 @@ fn rendered<B: MessageBody + 'static>(
 }
 
 /// A method for a metric's label: clients may make up methods, and each would be a series of its own for ever.
-fn known(method: &Method) -> &str {
-    let known = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
-    if known.contains(method) { method.as_str() } else { "other" }
+fn known(method: &Method) -> &'static str {
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
 }
 
 fn request_id(request: &ServiceRequest) -> String {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_cors::Cors;
@@ -14,14 +15,18 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::app::App;
 use crate::http;
 use crate::respond::respond;
+use crate::tls::Certificate;
 
 /// A bound server that serves from the moment it is made.
 pub struct Server {
     app: web::Data<App>,
     address: SocketAddr,
     http: ActixServer,
+    certificate: Option<Arc<Certificate>>,
     /// SIGTERM and SIGINT, heard from before the address is told: whoever was told it may send one.
     signals: [Signal; 2],
+    /// SIGHUP: the settings are to be read again.
+    hangup: Signal,
 }
 
 impl std::fmt::Debug for Server {
@@ -36,12 +41,18 @@ impl Server {
     /// # Errors
     /// The address cannot be had: which, and why; or signals cannot be heard.
     pub fn bind(app: App) -> io::Result<Self> {
-        let settings = app.config.server.clone();
+        let settings = app.live().config.server.clone();
+        let certificate = Certificate::read(&settings.tls).map_err(io::Error::other)?;
         let listener = TcpListener::bind(settings.listen).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}: set server.listen or --listen", settings.listen))
         })?;
         let address = listener.local_addr()?;
+        // Set once: this is the only place.
+        let _ = app.certificate.set(certificate.clone());
         let app = web::Data::new(app);
+        if let Some(otel) = &app.otel {
+            otel.start(&app.clone().into_inner());
+        }
         let shared = app.clone();
         let origins = settings.cors_origins.clone();
         let mut server = HttpServer::new(move || {
@@ -63,13 +74,31 @@ impl Server {
         if settings.workers > 0 {
             server = server.workers(settings.workers);
         }
+        let server = match &certificate {
+            Some(certificate) => {
+                let config = certificate.server_config().map_err(io::Error::other)?;
+                server.tcp_nodelay(true).listen_rustls_0_23(listener, config)?
+            }
+            None => server.listen(listener)?,
+        };
         let signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
-        Ok(Self { app, address, http: server.listen(listener)?.run(), signals })
+        let hangup = signal(SignalKind::hangup())?;
+        Ok(Self { app, address, http: server.run(), certificate, signals, hangup })
     }
 
     /// Where it serves.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// `http` or `https`, and where it serves.
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.certificate.is_some() { "https" } else { "http" }, self.address)
+    }
+
+    /// The certificate that is shown, to be read anew; `None` where TLS is off.
+    pub fn certificate(&self) -> Option<Arc<Certificate>> {
+        self.certificate.clone()
     }
 
     /// The application's state.
@@ -98,6 +127,7 @@ impl Server {
     pub async fn run(self) -> io::Result<()> {
         let [mut terminate, mut interrupt] = self.signals;
         let (app, handle) = (self.app, self.http.handle());
+        actix_web::rt::spawn(reload_at(self.hangup, app.clone()));
         let first = async {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             tracing::info!("draining");
@@ -110,6 +140,15 @@ impl Server {
         app.stop().await;
         tracing::info!("stopped");
         served
+    }
+}
+
+/// Reads the settings again at each SIGHUP.
+async fn reload_at(mut hangup: Signal, app: web::Data<App>) {
+    while hangup.recv().await.is_some() {
+        if let Err(error) = app.reload().await {
+            tracing::error!(%error, "settings not reloaded: everything stays as it was");
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Logs for people or machines, and metrics in Prometheus text.
 
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use muster_providers::Usage;
 use prometheus::{Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, reload};
 
 use crate::config::{Log, LogFormat};
 use crate::log_writer::LogWriter;
@@ -15,22 +16,50 @@ use crate::log_writer::LogWriter;
 /// # Errors
 /// A level or directive that cannot be read.
 pub fn start_logs(log: &Log) -> Result<LogWriter, String> {
+    let filter = filter(log)?;
+    let writer = LogWriter::start().map_err(|error| format!("the log's thread: {error}"))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer.clone());
+    // Only tests start logs twice in a process; the first ones stay.
+    match log.format {
+        LogFormat::Text => {
+            let ansi = std::io::stderr().is_terminal();
+            let builder = builder.with_target(false).with_ansi(ansi).with_filter_reloading();
+            remember(builder.reload_handle());
+            let _ = builder.try_init();
+        }
+        LogFormat::Json => {
+            let builder = builder.json().flatten_event(true).with_filter_reloading();
+            remember(builder.reload_handle());
+            let _ = builder.try_init();
+        }
+    }
+    Ok(writer)
+}
+
+/// Another level from now on.
+///
+/// # Errors
+/// As of [`start_logs`].
+pub fn set_level(log: &Log) -> Result<(), String> {
+    let filter = filter(log)?;
+    LEVEL.get().map_or(Ok(()), |set| set(filter))
+}
+
+/// How the level of the process's one log is set.
+static LEVEL: OnceLock<Box<dyn Fn(EnvFilter) -> Result<(), String> + Send + Sync>> = OnceLock::new();
+
+fn remember<S: 'static>(handle: reload::Handle<EnvFilter, S>) {
+    let _ = LEVEL.set(Box::new(move |filter| handle.reload(filter).map_err(|error| error.to_string())));
+}
+
+fn filter(log: &Log) -> Result<EnvFilter, String> {
     // A bare word is a target to the filter: a level that is misspelt would silence everything.
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
     if let Some(word) = log.level.split(',').map(str::trim).find(|part| !part.contains('=') && !levels.contains(part)) {
         return Err(format!("log.level: `{word}` is none of {}", levels.join(", ")));
     }
     // llama.cpp tells a page about each model it loads.
-    let filter =
-        EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| format!("log.level: {error}"))?;
-    let writer = LogWriter::start().map_err(|error| format!("the log's thread: {error}"))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer.clone());
-    // Only tests start logs twice in a process; the first ones stay.
-    let _ = match log.format {
-        LogFormat::Text => builder.with_target(false).with_ansi(std::io::stderr().is_terminal()).try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
-    };
-    Ok(writer)
+    EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| format!("log.level: {error}"))
 }
 
 /// The server's own counters; what actors know is read from them when metrics are asked for.
@@ -78,6 +107,11 @@ impl Metrics {
     pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {
         self.tokens.with_label_values(&[provider, model, "prompt"]).inc_by(usage.prompt_tokens.into());
         self.tokens.with_label_values(&[provider, model, "completion"]).inc_by(usage.completion_tokens.into());
+    }
+
+    /// Everything, to be written in another format.
+    pub(crate) fn families(&self) -> Vec<prometheus::proto::MetricFamily> {
+        self.registry.gather()
     }
 
     /// Everything in Prometheus' text format.

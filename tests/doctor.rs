@@ -87,6 +87,38 @@ fn a_providers_key_that_is_not_set_is_named() {
 }
 
 #[test]
+fn a_certificate_that_cannot_be_used_and_a_collector_that_is_down_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (cert, key) = (path("cert.pem"), path("key.pem"));
+    let variables = [("MUSTER__SERVER__TLS__CERT", cert.as_str()), ("MUSTER__SERVER__TLS__KEY", key.as_str())];
+    let provider =
+        "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"alpha\"]\n";
+    let settings = format!("[llm]\nmodel = \"none\"\n{provider}");
+    let (code, findings) = doctor(folder.path(), &settings, &variables);
+    assert_eq!((code, only_bad(&findings).0), (1, "tls"));
+    assert!(finding(&findings, "tls")["said"].as_str().unwrap().contains(&cert));
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    std::fs::write(&cert, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let (code, findings) = doctor(folder.path(), &settings, &variables);
+    assert_eq!(code, 0, "{findings:?}");
+
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("\"http://{}\"", collector.local_addr().unwrap());
+    let variables = [("MUSTER__TELEMETRY__OTLP_ENDPOINT", endpoint.as_str())];
+    assert_eq!(doctor(folder.path(), &settings, &variables).0, 0);
+    drop(collector);
+    let (code, findings) = doctor(folder.path(), &settings, &variables);
+    assert_eq!((code, only_bad(&findings).0), (1, "telemetry"));
+    for (endpoint, named) in [("ftp://here", "http or https"), ("http://here:4318/v1/traces", "without /v1/traces")] {
+        let (code, findings) = doctor(folder.path(), &settings, &[("MUSTER__TELEMETRY__OTLP_ENDPOINT", endpoint)]);
+        assert_eq!((code, only_bad(&findings).0), (1, "settings"));
+        assert!(finding(&findings, "settings")["said"].as_str().unwrap().contains(named), "{findings:?}");
+    }
+}
+
+#[test]
 fn bad_settings_and_a_store_in_use_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let (code, findings) = doctor(folder.path(), "[llm]\nslots = 0\n", &[]);

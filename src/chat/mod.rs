@@ -14,6 +14,7 @@ use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Usage};
 use crate::app::App;
 use crate::error::HttpError;
 use crate::guard::{Caller, Reservation};
+use crate::otel::{self, ChatSpan};
 use crate::respond::RequestId;
 use crate::tokens;
 
@@ -29,22 +30,34 @@ const COUNTED_BYTES_PER_TOKEN: usize = 4;
 /// Asks the chain and settles.
 pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
     let reservation = reservation.asked();
-    let answer = match app.chain.complete(ask).await {
+    let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &ask));
+    let answer = match app.live().chain.complete(ask).await {
         Ok(answer) => answer,
         Err(refused) => {
             reservation.settle(0);
+            if let Some(span) = &span {
+                span.refused(&refused);
+            }
             return Err(HttpError::from(refused));
         }
     };
     reservation.settle(answer.usage.total());
     app.metrics.tokens(&answer.provider_id, &answer.model_id, answer.usage);
+    if let Some(span) = &span {
+        span.answered(&answer);
+    }
     Ok(answer)
 }
 
 /// Asks the chain for a stream, there once its first content is. Tokens are settled at its end, however it ends.
 pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Streaming, HttpError> {
     let (metrics, reservation) = (app.metrics.clone(), reservation.asked());
+    let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &ask)));
+    let settled = span.clone();
     let settle = move |end: Settlement| {
+        if let Some(span) = &settled {
+            span.settled(&end);
+        }
         match (end.end, end.usage.total()) {
             // It left before the first content: what a provider has read by then stays charged.
             (StreamEnd::ClientGone, 0) => drop(reservation),
@@ -54,7 +67,13 @@ pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result
             metrics.tokens(provider, model, end.usage);
         }
     };
-    Ok(app.chain.stream(ask, settle).await?)
+    let streaming = app.live().chain.stream(ask, settle).await;
+    match (&span, &streaming) {
+        (Some(span), Ok(streaming)) => span.opened(&streaming.attempts),
+        (Some(span), Err(refused)) => span.refused(refused),
+        (None, _) => {}
+    }
+    Ok(streaming?)
 }
 
 /// What the chain is asked on behalf of a request.
@@ -72,7 +91,7 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
         models: model.into_iter().collect(),
         request: Arc::new(request),
         request_id: request_id(http),
-        traceparent: header(http, "traceparent"),
+        traceparent: otel::traceparent(http),
         deadline: None,
         retries: None,
         hedge_after: None,
@@ -101,10 +120,10 @@ pub async fn embed(
         model: Some(model),
         request: Arc::new(request),
         request_id: request_id(http),
-        traceparent: header(http, "traceparent"),
+        traceparent: otel::traceparent(http),
         spend: spend(http, most),
     };
-    match app.chain.embed(ask).await {
+    match app.live().chain.embed(ask).await {
         Ok(embedded) => {
             reservation.settle(embedded.usage.total());
             app.metrics.tokens(&embedded.provider_id, &embedded.model_id, embedded.usage);
@@ -115,10 +134,6 @@ pub async fn embed(
             Err(HttpError::from(refused))
         }
     }
-}
-
-fn header(http: &HttpRequest, name: &str) -> Option<String> {
-    http.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 fn request_id(http: &HttpRequest) -> String {

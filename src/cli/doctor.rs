@@ -1,6 +1,6 @@
 //! `muster doctor`: what is wrong, and how to mend it.
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Settings;
 use crate::config::Config;
+use crate::tls::Certificate;
 use crate::{app, provider_setup};
 
 #[derive(Debug, clap::Args)]
@@ -50,6 +51,8 @@ pub(super) fn run(args: &DoctorArgs) -> ExitCode {
         Ok((config, _)) => {
             let mut findings = vec![good("settings", "all known, all within bounds")];
             findings.push(address(&config));
+            findings.extend(tls(&config));
+            findings.extend(telemetry(&config));
             findings.extend(store(&config));
             let model = LocalModel::start(app::model_options(&config));
             findings.push(match config.llm.model.as_str() {
@@ -84,6 +87,32 @@ fn address(config: &Config) -> Finding {
         Ok(_) => good("address", format!("{listen} is free")),
         Err(error) => bad("address", format!("{listen}: {error}"), "stop what serves there, or set server.listen"),
     }
+}
+
+/// Nothing where TLS is off.
+fn tls(config: &Config) -> Option<Finding> {
+    let mend = "give the PEM files of a certificate and of its own key, readable by this user";
+    match Certificate::read(&config.server.tls) {
+        Ok(None) => None,
+        Ok(Some(_)) => Some(good("tls", format!("{} and its key fit", config.server.tls.cert.display()))),
+        Err(error) => Some(bad("tls", error.to_string(), mend)),
+    }
+}
+
+/// Nothing where nothing is exported. Its form was checked with the settings; here, whether anybody listens.
+fn telemetry(config: &Config) -> Option<Finding> {
+    let endpoint = &config.telemetry.otlp_endpoint;
+    let url = reqwest::Url::parse(endpoint).ok()?;
+    let mend =
+        "start the collector, or set telemetry.otlp_endpoint to its address for OTLP over HTTP, usually port 4318";
+    let reached = url.socket_addrs(|| None).and_then(|addresses| {
+        let address = addresses.first().ok_or_else(|| std::io::Error::other("the name has no address"))?;
+        TcpStream::connect_timeout(address, Duration::from_secs(2))
+    });
+    Some(match reached {
+        Ok(_) => good("telemetry", format!("{endpoint} is reached")),
+        Err(error) => bad("telemetry", format!("{endpoint}: {error}"), mend),
+    })
 }
 
 fn store(config: &Config) -> Vec<Finding> {

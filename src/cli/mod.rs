@@ -1,15 +1,19 @@
 //! The command line.
 
+mod backup;
 mod doctor;
 mod keys;
 mod models;
 mod serve;
+mod verify;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
+use muster_store::StoreError;
 
 use crate::config::{self, Config, Source};
 
@@ -43,6 +47,22 @@ enum Command {
     /// Check settings, store, model and providers, and say how to mend each.
     #[command(after_help = "Examples:\n  muster doctor\n  muster doctor --config config.toml --json")]
     Doctor(doctor::DoctorArgs),
+    /// Write everything that is stored into one checked file: of a stopped server's data folder, or of a running server.
+    #[command(
+        after_help = "Examples:\n  muster backup --to muster.backup\n  MUSTER_API_KEY=mst_… muster backup --server http://127.0.0.1:8080 --to muster.backup"
+    )]
+    Backup(backup::BackupArgs),
+    /// Put a backup into a data folder while no server runs there. The whole file is checked first.
+    #[command(
+        after_help = "Examples:\n  muster restore --from muster.backup --data ./data\n  muster restore --from muster.backup --force --json"
+    )]
+    Restore(backup::RestoreArgs),
+    /// Read every record of a stopped server's data folder, or of a backup, and compare checksums and versions.
+    #[command(after_help = "Examples:\n  muster verify --data ./data\n  muster verify muster.backup --json")]
+    Verify(verify::VerifyArgs),
+    /// Write a stopped server's store anew, in less space.
+    #[command(after_help = "Example:\n  muster compact --data ./data")]
+    Compact(verify::CompactArgs),
 }
 
 /// Where the settings are.
@@ -83,6 +103,34 @@ fn fail(message: &dyn std::fmt::Display) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// A store's refusal, and what to do where a server holds the folder.
+fn stopped(error: &StoreError, mend: &str) -> String {
+    match error {
+        StoreError::Locked(_) => format!("{error}: {mend}"),
+        _ => error.to_string(),
+    }
+}
+
+/// Tells on standard error how far long work has come.
+struct Reporter {
+    what: &'static str,
+    unit: &'static str,
+    told: Instant,
+}
+
+impl Reporter {
+    fn new(what: &'static str, unit: &'static str) -> Self {
+        Self { what, unit, told: Instant::now() }
+    }
+
+    fn at(&mut self, done: u64) {
+        if self.told.elapsed() >= Duration::from_secs(2) {
+            self.told = Instant::now();
+            eprintln!("muster: {}: {done} {}", self.what, self.unit);
+        }
+    }
+}
+
 /// Runs the program's command.
 pub fn main() -> ExitCode {
     match Cli::parse().command {
@@ -90,5 +138,9 @@ pub fn main() -> ExitCode {
         Command::Keys(args) => keys::run(args),
         Command::Models(args) => models::run(args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Backup(args) => backup::backup(&args),
+        Command::Restore(args) => backup::restore(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Compact(args) => verify::compact(&args),
     }
 }

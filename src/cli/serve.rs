@@ -40,7 +40,7 @@ async fn serve(config: Config, source: Source, bootstrap: Option<Token>) -> Resu
     let app = App::start(config, source, bootstrap).await.map_err(|error| error.to_string())?;
     let first_key = app.first_key.clone();
     let server = Server::bind(app).map_err(|error| error.to_string())?;
-    let url = format!("http://{}", server.address());
+    let url = server.url();
     // Scripts wait for this line; it comes first and alone.
     println!("listening on {url}");
     if let Some(key) = &first_key {

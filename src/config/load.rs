@@ -33,6 +33,10 @@ pub struct Source {
 }
 
 impl Source {
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// What has changed since the start, if anything.
     ///
     /// # Errors
@@ -45,7 +49,9 @@ impl Source {
         }
         let name = path.display().to_string();
         parse(&text, &name, std::env::vars())?;
-        Ok(Some(format!("{name} was changed since the start: restart to use it")))
+        Ok(Some(format!(
+            "{name} was changed since the start: `muster` takes it up at SIGHUP or POST /api/v1/admin/reload"
+        )))
     }
 }
 
@@ -146,6 +152,21 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     if config.server.max_connections == 0 {
         return bad("server.max_connections", "takes 1 or more");
     }
+    if config.server.tls.cert.as_os_str().is_empty() != config.server.tls.key.as_os_str().is_empty() {
+        return bad("server.tls", "takes cert and key together, or neither");
+    }
+    let endpoint = &config.telemetry.otlp_endpoint;
+    if !endpoint.is_empty() && !reqwest::Url::parse(endpoint).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+    {
+        return bad("telemetry.otlp_endpoint", "takes an http or https URL, such as http://127.0.0.1:4318, or nothing");
+    }
+    if endpoint.trim_end_matches('/').ends_with("/v1/traces") || endpoint.trim_end_matches('/').ends_with("/v1/metrics")
+    {
+        return bad("telemetry.otlp_endpoint", "takes the collector's address without /v1/traces or /v1/metrics");
+    }
+    if !(1..=3600).contains(&config.telemetry.interval_seconds) {
+        return bad("telemetry.interval_seconds", "takes 1 to 3600");
+    }
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }
@@ -194,7 +215,20 @@ mod tests {
     #[test]
     fn the_shipped_file_names_every_setting() {
         let shipped = include_str!("../../config.toml");
-        for section in ["server", "store", "log", "llm", "embeddings", "chain", "budget", "limits", "[provider]"] {
+        let sections = [
+            "server",
+            "server.tls",
+            "store",
+            "log",
+            "telemetry",
+            "llm",
+            "embeddings",
+            "chain",
+            "budget",
+            "limits",
+            "[provider]",
+        ];
+        for section in sections {
             let refused = read(&format!("[{section}]\nnonsense = 1"), &[]).unwrap_err().to_string();
             let (_, known) = refused.split_once("expected").unwrap_or_else(|| panic!("{section}: {refused}"));
             for name in known.split('`').skip(1).step_by(2) {

@@ -21,6 +21,7 @@ pub struct Config {
     pub server: Server,
     pub store: Store,
     pub log: Log,
+    pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,
     pub chain: Chain,
@@ -46,6 +47,23 @@ pub struct Server {
     pub max_connections: usize,
     /// Origins whose pages may call from a browser; none by default.
     pub cors_origins: Vec<String>,
+    pub tls: Tls,
+}
+
+/// HTTPS; off while both are empty.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tls {
+    /// PEM: the server's certificate, then those of its issuers.
+    pub cert: PathBuf,
+    /// PEM: the certificate's private key, without a password.
+    pub key: PathBuf,
+}
+
+impl Tls {
+    pub fn on(&self) -> bool {
+        !self.cert.as_os_str().is_empty()
+    }
 }
 
 impl Default for Server {
@@ -58,6 +76,7 @@ impl Default for Server {
             max_image_body_bytes: 24 << 20,
             max_connections: 25_000,
             cors_origins: Vec::new(),
+            tls: Tls::default(),
         }
     }
 }
@@ -95,6 +114,31 @@ pub struct Log {
 impl Default for Log {
     fn default() -> Self {
         Self { format: LogFormat::Text, level: "info".to_owned() }
+    }
+}
+
+/// Export to an OpenTelemetry collector; off while `otlp_endpoint` is empty.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Telemetry {
+    /// The collector's address for OTLP over HTTP, without `/v1/traces`.
+    pub otlp_endpoint: String,
+    pub service_name: String,
+    pub traces: bool,
+    pub metrics: bool,
+    /// From one export of the metrics to the next.
+    pub interval_seconds: u64,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self {
+            otlp_endpoint: String::new(),
+            service_name: "muster".to_owned(),
+            traces: true,
+            metrics: true,
+            interval_seconds: 60,
+        }
     }
 }
 

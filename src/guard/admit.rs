@@ -90,7 +90,7 @@ pub(super) async fn admit(
 pub(super) async fn admit_address(app: &web::Data<App>, request: &HttpRequest) -> Result<(), HttpError> {
     let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |address| address.ip().to_string());
     let key = BucketKey { subject: Subject::anonymous(&address), category: Category::Health };
-    let rules = app.config.limits.unauthenticated.per_minute();
+    let rules = app.live().config.limits.unauthenticated.per_minute();
     decide(app, request, key, rules, Estimate::default()).await.map(drop)
 }
 
@@ -105,7 +105,9 @@ async fn decide(
         return Ok(None);
     }
     let category = key.category.name();
-    let hold_for = Duration::from_millis(app.config.chain.deadline_ms + app.config.chain.stream_limit_ms) + GRACE;
+    let live = app.live();
+    let chain = &live.config.chain;
+    let hold_for = Duration::from_millis(chain.deadline_ms + chain.stream_limit_ms) + GRACE;
     let note = |view: LimitView| {
         let judged = Judged { category, view, at: app.clock.now().seconds() };
         request.extensions_mut().insert(judged);
@@ -155,7 +157,8 @@ fn category(meter: Meter) -> Category {
 
 /// The rules of a key's request: its plan's, with what the key itself says in their place.
 fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
-    let (limits, own) = (&app.config.limits, own(key));
+    let live = app.live();
+    let (limits, own) = (&live.config.limits, own(key));
     match meter {
         Meter::Status => limits.agent.health.per_minute(),
         Meter::Chat => limits.agent.chat.per_minute(),

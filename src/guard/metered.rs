@@ -39,7 +39,8 @@ impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metere
         Box::pin(async move {
             let app = app(&request)?;
             let caller = authorize::<A>(&app, &request).await?;
-            let server = &app.config.server;
+            let live = app.live();
+            let server = &live.config.server;
             let limit = if T::TAKES_IMAGES { server.max_image_body_bytes } else { server.max_body_bytes };
             let read = if T::MAY_BE_EMPTY && is_empty(&request) {
                 Ok((serde_json::json!({}), Bytes::new()))

@@ -160,7 +160,7 @@ fn written(vector: Vec<f32>, encoding: Encoding) -> Vector {
 }
 
 /// Vectors of texts. The embedded model is `muster-embed`: 384 dimensions, of length 1.
-#[utoipa::path(post, path = "/v1/embeddings", tag = "interface B", request_body = EmbeddingsBody,
+#[utoipa::path(post, operation_id = "create_embeddings", path = "/v1/embeddings", tag = "interface B", request_body = EmbeddingsBody,
     responses((status = 200, body = Embeddings), (status = 400, body = ErrorB), (status = 401, body = ErrorB),
         (status = 403, body = ErrorB), (status = 404, body = ErrorB), (status = 413, body = ErrorB),
         (status = 415, body = ErrorB), (status = 429, body = ErrorB), (status = 500, body = ErrorB),

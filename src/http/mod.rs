@@ -1,5 +1,6 @@
 //! The routes. A handler parses, asks an actor, maps the answer; it decides nothing.
 
+pub mod admin;
 pub mod chat_a;
 pub mod chat_agent;
 pub mod chat_b;
@@ -60,6 +61,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource!("/api/v1/keys", get => keys::list, post => keys::create))
         .service(resource!("/api/v1/keys/{id}", get => keys::get, delete => keys::revoke))
         .service(resource!("/api/v1/keys/{id}/rotate", post => keys::rotate))
+        .service(resource!("/api/v1/admin/backup", post => admin::backup))
+        .service(resource!("/api/v1/admin/reload", post => admin::reload))
         .service(resource!("/openapi.json", get => docs::openapi))
         .service(resource!("/docs", get => docs::swagger))
         .service(resource!("/redoc", get => docs::redoc))

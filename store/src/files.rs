@@ -35,6 +35,14 @@ pub(crate) fn create_dir(dir: &Path) -> Result<(), StoreError> {
     dir.parent().filter(|parent| parent.is_dir()).map_or(Ok(()), sync_dir)
 }
 
+/// Removes a folder with all that is in it, if it is there.
+pub(crate) fn remove_dir(dir: &Path) -> Result<(), StoreError> {
+    if !dir.exists() {
+        return Ok(());
+    }
+    fs::remove_dir_all(dir).map_err(|e| io_at(dir, &e))
+}
+
 /// Renames and makes both folders' entries durable.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to).map_err(|e| io_at(from, &e))?;

@@ -23,7 +23,10 @@ mod witness;
 use std::sync::Arc;
 
 pub use bounds::{MAX_BATCH_BYTES, MAX_BATCH_OPS, MAX_INLINE, MAX_KEY, MAX_PAGE, MAX_VALUE};
-pub use engine::{Durability, Opened, Options, SledStore};
+pub use engine::{
+    Compacted, Durability, Folder, Inspection, JournalFile, Opened, Options, Progress, Replace, Restored, SledStore,
+    TreeCount, inspect_file,
+};
 pub use error::StoreError;
 pub use journal::{Followed, Frames, Journal, JournalOptions, JournalStats, Kept, MAX_FRAME, Replayed};
 pub use memory::MemStore;

@@ -1,7 +1,7 @@
 //! All records as one checked stream: for backup, and to start again from when the engine is corrupt.
 //!
-//! Header `"MUSTSNP1" group(u64) crc(u32)`; a record is `1 len(u32) body crc(u32)`; the trailer is `255 count(u64)
-//! crc(u32)` and nothing may follow. Integers are little-endian. Each checksum goes on from the one before, so that a
+//! Header `"MUSTSNP1" group(u64) crc(u32)`; a record is `1 len(u32) body crc(u32)`, a piece of a journal's file `2 len(u32)
+//! body crc(u32)`; the trailer is `255 count(u64) crc(u32)` and nothing may follow. Integers are little-endian. Each checksum goes on from the one before, so that a
 //! record that is missing, twice there or out of order is seen as well as a flipped bit.
 
 use std::fs::File;
@@ -13,6 +13,7 @@ use crate::{Batch, MAX_KEY, MAX_VALUE, Rec, Scan, Store, StoreError, Tree};
 
 const MAGIC: [u8; 8] = *b"MUSTSNP1";
 const RECORD: u8 = 1;
+const PIECE: u8 = 2;
 const TRAILER: u8 = 255;
 /// Longest body: a tree's name, a key, a value and their lengths.
 const MAX_BODY: usize = 512 + MAX_KEY + MAX_VALUE;
@@ -68,21 +69,33 @@ pub async fn restore_from_file(store: &dyn Store, path: &Path) -> Result<u64, St
 /// Reads a whole snapshot; answers how many records it holds.
 pub(crate) fn verify_file(path: &Path) -> Result<u64, StoreError> {
     let mut records = SnapshotReader::open(path)?;
-    while records.next_record()?.is_some() {}
+    while records.next_item()?.is_some() {}
     Ok(records.count)
+}
+
+/// What a stream is made of.
+pub(crate) enum Item {
+    Record(Tree, Vec<u8>, Rec),
+    /// More of a journal's file; pieces of one file follow each other.
+    Piece {
+        /// `journal/file`
+        name: String,
+        bytes: Vec<u8>,
+    },
 }
 
 /// Writes the stream.
 pub(crate) struct SnapshotWriter<'a> {
     to: &'a mut dyn Write,
     chain: u32,
-    count: u64,
+    records: u64,
+    pieces: u64,
 }
 
 impl<'a> SnapshotWriter<'a> {
     /// `group` orders snapshots of one store: the number of its last group of commits.
     pub(crate) fn start(to: &'a mut dyn Write, group: u64) -> Result<Self, StoreError> {
-        let mut out = Self { to, chain: 0, count: 0 };
+        let mut out = Self { to, chain: 0, records: 0, pieces: 0 };
         out.checked(&[&MAGIC, &group.to_le_bytes()])?;
         Ok(out)
     }
@@ -90,7 +103,7 @@ impl<'a> SnapshotWriter<'a> {
     pub(crate) fn record(&mut self, tree: Tree, key: &[u8], rec: &Rec) -> Result<(), StoreError> {
         let name = tree.name().as_bytes();
         let body = 1 + name.len() + 2 + key.len() + 2 + rec.bytes.len();
-        self.count += 1;
+        self.records += 1;
         self.checked(&[
             &[RECORD],
             &(body as u32).to_le_bytes(),
@@ -103,12 +116,26 @@ impl<'a> SnapshotWriter<'a> {
         ])
     }
 
+    /// Adds to a journal's file; at most 1 MiB at a time.
+    pub(crate) fn piece(&mut self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let length = u8::try_from(name.len())
+            .map_err(|_| StoreError::BadRequest(format!("{name}: a journal's file has a shorter name")))?;
+        let body = 1 + name.len() + bytes.len();
+        self.pieces += 1;
+        self.checked(&[&[PIECE], &(body as u32).to_le_bytes(), &[length], name.as_bytes(), bytes])
+    }
+
+    /// Records so far.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
     /// Ends the stream; answers how many records it holds.
     pub(crate) fn finish(mut self) -> Result<u64, StoreError> {
-        let count = self.count;
+        let count = self.records + self.pieces;
         self.checked(&[&[TRAILER], &count.to_le_bytes()])?;
         self.to.flush().map_err(|e| StoreError::Io(format!("snapshot: {e}")))?;
-        Ok(count)
+        Ok(self.records)
     }
 
     fn checked(&mut self, parts: &[&[u8]]) -> Result<(), StoreError> {
@@ -147,19 +174,32 @@ impl SnapshotReader {
         self.group
     }
 
-    /// The next record; `None` after the trailer, however often it is asked.
-    pub(crate) fn next_record(&mut self) -> Result<Option<(Tree, Vec<u8>, Rec)>, StoreError> {
+    /// What comes next; `None` after the trailer, however often it is asked.
+    pub(crate) fn next_item(&mut self) -> Result<Option<Item>, StoreError> {
         if self.ended {
             return Ok(None);
         }
         match self.take()? {
-            [RECORD] => self.record().map(Some),
+            [RECORD] => self.record().map(|(tree, key, rec)| Some(Item::Record(tree, key, rec))),
+            [PIECE] => self.piece().map(Some),
             [TRAILER] => self.trailer().map(|()| None),
             _ => Err(self.corrupt("neither a record nor the end")),
         }
     }
 
-    fn record(&mut self) -> Result<(Tree, Vec<u8>, Rec), StoreError> {
+    /// The next record of a stream that has nothing but records, as the server's own snapshots.
+    pub(crate) fn next_record(&mut self) -> Result<Option<(Tree, Vec<u8>, Rec)>, StoreError> {
+        match self.next_item()? {
+            Some(Item::Record(tree, key, rec)) => Ok(Some((tree, key, rec))),
+            None => Ok(None),
+            Some(Item::Piece { .. }) => Err(StoreError::BadRequest(format!(
+                "{}: it carries journals too: put it in place with `muster restore`",
+                self.path
+            ))),
+        }
+    }
+
+    fn body(&mut self) -> Result<Vec<u8>, StoreError> {
         let len = u32::from_le_bytes(self.take()?) as usize;
         if len > MAX_BODY {
             return Err(self.corrupt("a record longer than any"));
@@ -168,6 +208,19 @@ impl SnapshotReader {
         self.fill(&mut body)?;
         self.check()?;
         self.count += 1;
+        Ok(body)
+    }
+
+    fn piece(&mut self) -> Result<Item, StoreError> {
+        let body = self.body()?;
+        let parts = body.split_first_chunk::<1>().and_then(|(&[len], rest)| rest.split_at_checked(len.into()));
+        let (name, bytes) = parts.ok_or_else(|| self.corrupt("a piece cut short"))?;
+        let name = std::str::from_utf8(name).map_err(|_| self.corrupt("a file's name that is no text"))?;
+        Ok(Item::Piece { name: name.to_owned(), bytes: bytes.to_vec() })
+    }
+
+    fn record(&mut self) -> Result<(Tree, Vec<u8>, Rec), StoreError> {
+        let body = self.body()?;
         let (name, key, schema, bytes) = split(&body).ok_or_else(|| self.corrupt("a record cut short"))?;
         let tree = std::str::from_utf8(name).ok().and_then(Tree::from_name);
         let tree = tree.ok_or_else(|| {

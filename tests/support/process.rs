@@ -59,6 +59,8 @@ impl Launch {
 
     /// Starts it where it is expected to give up: with which exit code, and what it says then.
     pub fn fail(mut self) -> (Option<i32>, String) {
+        // Another one of this folder may still write to the usual log.
+        self.log.set_extension("refused");
         let mut child = self.command.stderr(File::create(&self.log).unwrap()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -40,8 +40,17 @@ struct Inner {
     members: Vec<Arc<Member>>,
     by_id: HashMap<String, Arc<Member>>,
     options: ChainOptions,
-    counter: Arc<dyn TokenCounter>,
     till: Option<Arc<Till>>,
+    house: Arc<House>,
+}
+
+/// What stays when the settings change.
+#[derive(Debug)]
+struct House {
+    group: Group,
+    arbiters: Vec<ArbiterHandle>,
+    counter: Arc<dyn TokenCounter>,
+    clock: Clock,
     changes: broadcast::Sender<BreakerChanged>,
 }
 
@@ -52,6 +61,7 @@ pub struct Chain(Arc<Inner>);
 impl Chain {
     /// Starts a breaker for each provider, spread over the arbiters (at least one). A provider of the registry that is
     /// not among `providers` is never asked.
+    #[expect(clippy::too_many_arguments, reason = "each is one part of the chain, named where it is given")]
     pub fn start(
         group: &Group,
         arbiters: &[ArbiterHandle],
@@ -62,23 +72,64 @@ impl Chain {
         clock: &Clock,
         till: Option<Till>,
     ) -> Self {
-        let changes = broadcast::Sender::new(CHANGES);
-        let start = |(provider, arbiter): (Provider, &ArbiterHandle)| {
-            let breaker = BreakerPort::start(
-                group,
-                arbiter.clone(),
-                &provider.id,
-                options.breaker,
-                options.jitter.clone(),
-                clock.clone(),
-                changes.clone(),
-            );
+        let house = House {
+            group: group.clone(),
+            arbiters: arbiters.to_vec(),
+            counter,
+            clock: clock.clone(),
+            changes: broadcast::Sender::new(CHANGES),
+        };
+        Self::built(Arc::new(house), registry, providers, options, till, &HashMap::new())
+    }
+
+    /// The chain of other settings. Providers that stay keep what their breakers know, unless the breakers' own options
+    /// changed; those that are gone are retired. Requests under way go on along the old chain.
+    #[must_use]
+    pub fn replaced(
+        &self,
+        registry: Arc<Registry>,
+        providers: Vec<Provider>,
+        options: ChainOptions,
+        till: Option<Till>,
+    ) -> Self {
+        let nobody = HashMap::new();
+        let standing = if options.breaker == self.0.options.breaker { &self.0.by_id } else { &nobody };
+        let chain = Self::built(Arc::clone(&self.0.house), registry, providers, options, till, standing);
+        for (id, member) in &self.0.by_id {
+            if !(standing.contains_key(id) && chain.0.by_id.contains_key(id)) {
+                member.breaker.retire();
+            }
+        }
+        chain
+    }
+
+    fn built(
+        house: Arc<House>,
+        registry: Arc<Registry>,
+        providers: Vec<Provider>,
+        options: ChainOptions,
+        till: Option<Till>,
+        standing: &HashMap<String, Arc<Member>>,
+    ) -> Self {
+        let member = |(provider, arbiter): (Provider, &ArbiterHandle)| {
+            let breaker = match standing.get(&provider.id) {
+                Some(member) => member.breaker.clone(),
+                None => BreakerPort::start(
+                    &house.group,
+                    arbiter.clone(),
+                    &provider.id,
+                    options.breaker,
+                    options.jitter.clone(),
+                    house.clock.clone(),
+                    house.changes.clone(),
+                ),
+            };
             Arc::new(Member { provider, breaker })
         };
-        let mut members: Vec<_> = providers.into_iter().zip(arbiters.iter().cycle()).map(start).collect();
+        let mut members: Vec<_> = providers.into_iter().zip(house.arbiters.iter().cycle()).map(member).collect();
         members.sort_by_key(|member| order_in(&registry, &member.provider.id).unwrap_or(usize::MAX));
         let by_id = members.iter().map(|member| (member.provider.id.clone(), Arc::clone(member))).collect();
-        Self(Arc::new(Inner { registry, members, by_id, options, counter, till: till.map(Arc::new), changes }))
+        Self(Arc::new(Inner { registry, members, by_id, options, till: till.map(Arc::new), house }))
     }
 
     /// The routes of what the registry found; `asked` is the model named first.
@@ -113,7 +164,7 @@ impl Chain {
     }
 
     pub(super) fn counter(&self) -> &Arc<dyn TokenCounter> {
-        &self.0.counter
+        &self.0.house.counter
     }
 
     /// Every provider with its breaker, in the order of the chain. Waits for nothing.
@@ -139,7 +190,7 @@ impl Chain {
 
     /// Each change of a breaker's state from now on.
     pub fn changes(&self) -> broadcast::Receiver<BreakerChanged> {
-        self.0.changes.subscribe()
+        self.0.house.changes.subscribe()
     }
 
     pub fn registry(&self) -> &Registry {

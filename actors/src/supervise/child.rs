@@ -97,7 +97,7 @@ where
     let mut intensity = Intensity::default();
     loop {
         let incarnation = group.incarnation();
-        if incarnation.stopping() {
+        if incarnation.stopping() || slot.retired.is_cancelled() {
             break;
         }
         node.enter(ActorState::Starting);
@@ -106,7 +106,7 @@ where
         match exit {
             Exit::Told => {
                 node.enter(ActorState::Stopped);
-                group.next_incarnation(&incarnation).await;
+                slot.retired.run_until_cancelled(group.next_incarnation(&incarnation)).await;
             }
             Exit::Died(why) => match intensity.failed(&spec.policy, origin.elapsed()) {
                 Verdict::RestartAfter(wait) => {
@@ -116,18 +116,22 @@ where
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}
                         () = incarnation.token.cancelled() => {}
+                        () = slot.retired.cancelled() => {}
                     }
                 }
                 Verdict::Escalate => {
                     tracing::error!(actor = %node.path, why = %why, "actor dies too often: escalating");
                     node.died(why.clone(), ActorState::Escalated, group.tree().clock.now());
                     group.escalate(&node.path, why);
-                    group.next_incarnation(&incarnation).await;
+                    slot.retired.run_until_cancelled(group.next_incarnation(&incarnation)).await;
                 }
             },
         }
     }
     node.enter(ActorState::Stopped);
+    if slot.retired.is_cancelled() {
+        group.tree().forget(&node);
+    }
 }
 
 /// One incarnation, from its factory to its end.
@@ -146,6 +150,7 @@ where
     let built = tokio::select! {
         built = tokio::time::timeout(BUILD_LIMIT, (spec.factory)(control)) => built,
         () = stop.cancelled() => return Exit::Told,
+        () = slot.retired.cancelled() => return Exit::Told,
     };
     let actor = match built {
         Ok(Ok(actor)) => actor,
@@ -166,13 +171,22 @@ where
             Ok(Err(panic)) => Exit::Died(panic),
             Err(_) => Exit::Died("its arbiter is gone".to_owned()),
         },
-        () = incarnation.cancelled() => {
+        () = told(incarnation, slot) => {
+            stop.cancel();
             // Its last words are bounded: a stuck actor must not hold up the others' end.
             if tokio::time::timeout(STOP_LIMIT, &mut running.ended).await.is_err() {
                 tracing::error!(actor = %node.path, "actor did not stop in time: abandoned");
             }
             Exit::Told
         }
+    }
+}
+
+/// Its group or its owner wants it to end.
+async fn told<A: Actor>(incarnation: &CancellationToken, slot: &Slot<A>) {
+    tokio::select! {
+        () = incarnation.cancelled() => {}
+        () = slot.retired.cancelled() => {}
     }
 }
 

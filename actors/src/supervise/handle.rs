@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// How long a caller waits where it says nothing else.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(5);
@@ -48,6 +49,8 @@ pub(super) struct Slot<A: Actor> {
     addr: RwLock<Option<Addr<A>>>,
     /// Whether there is one, for those who wait for the first.
     up: watch::Sender<bool>,
+    /// It is wanted no more.
+    pub(super) retired: CancellationToken,
     pub(super) depth: AtomicUsize,
     pub(super) capacity: usize,
     pub(super) refused: AtomicU64,
@@ -61,6 +64,7 @@ impl<A: Actor> Slot<A> {
             name,
             addr: RwLock::new(None),
             up: watch::Sender::new(false),
+            retired: CancellationToken::new(),
             depth: AtomicUsize::new(0),
             capacity,
             refused: AtomicU64::new(0),
@@ -121,6 +125,11 @@ impl<A: Actor> fmt::Debug for Handle<A> {
 }
 
 impl<A: Actor<Context = Context<A>>> Handle<A> {
+    /// Ends the actor for good: it leaves the tree, and whoever still calls it is told that it is down.
+    pub fn retire(&self) {
+        self.0.retired.cancel();
+    }
+
     /// The actor's name in the tree.
     pub fn name(&self) -> &str {
         &self.0.name

@@ -141,6 +141,11 @@ impl Shared {
     fn nodes(&self) -> MutexGuard<'_, Vec<Arc<Node>>> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Takes a retired actor out of the tree.
+    pub(super) fn forget(&self, node: &Arc<Node>) {
+        self.nodes().retain(|known| !Arc::ptr_eq(known, node));
+    }
 }
 
 /// The root of supervision. Cheap to clone.

@@ -66,18 +66,18 @@ pub async fn gateway(
     if body.chat.stream {
         let streaming = chat::stream(&app, ask, reservation).await?;
         let frames = FramesAgent::new(&streaming, id.0.clone(), asked_at, app.clock.clone());
-        let frames = FramesGateway::new(frames, standing(&app, &streaming.model_id).await?, app.chain.clone());
+        let frames = FramesGateway::new(frames, standing(&app, &streaming.model_id).await?, app.live().chain.clone());
         return Ok(sse::response(streaming, frames));
     }
     let answer = chat::complete(&app, ask, reservation).await?;
-    let (budget, breaker) = (standing(&app, &answer.model_id).await?, breaker(&app.chain, &answer.provider_id));
+    let (budget, breaker) = (standing(&app, &answer.model_id).await?, breaker(&app.live().chain, &answer.provider_id));
     let reply = ChatReplyAgent::new(answer, latency(&app.clock, asked_at));
     Ok(HttpResponse::Ok().json(GatewayReply { reply, budget, breaker }))
 }
 
 /// How the model's budget of this month stands.
 async fn standing(app: &App, model_id: &str) -> Result<BudgetView, HttpError> {
-    let limit = app.config.budget.models.get(model_id).copied();
+    let limit = app.live().config.budget.models.get(model_id).copied();
     let budgets = app.ledger.budgets("", None, model_id, limit.map(nanos_of_usd)).await?;
     Ok(BudgetView {
         model: model_id.to_owned(),

@@ -1,10 +1,13 @@
 //! The store on disk: sled 0.34.7, opened, written and synced in the one way that was found safe.
 //!
 //! In the data folder: `lock`, `live/` (the engine: `db`, `conf`, `blobs.d/` for large values, `witness`),
-//! `snapshots/` (the newest is restored when the engine is corrupt), `quarantine-<time>/` (what was corrupt).
+//! `snapshots/` (the newest is restored when the engine is corrupt), `quarantine-<time>/` (what was corrupt),
+//! `replaced-<time>/` (what a restore took the place of).
 
 mod apply;
+mod fill;
 mod handles;
+mod offline;
 mod open;
 mod recover;
 mod tables;
@@ -16,6 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+
+pub use offline::{Compacted, Folder, Inspection, JournalFile, Progress, Replace, Restored, TreeCount, inspect_file};
 
 use crate::bounds::{check_batch, check_key, check_scan};
 use crate::migrate::{Migrated, Migration};

@@ -30,9 +30,7 @@ pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
 fn open_here(options: &Options) -> Result<Opened, StoreError> {
     let folder = &options.path;
     files::create_dir(folder)?;
-    let lock = lock(folder)?;
-    files::sweep_temporary(&folder.join(SNAPSHOTS));
-    recover::finish_interrupted(folder)?;
+    let lock = hold(folder)?;
     let (engine, quarantined) = match open_whole(options) {
         Ok(engine) => (engine, None),
         Err(Damage::Refused(error)) => return Err(error),
@@ -52,6 +50,14 @@ fn open_here(options: &Options) -> Result<Opened, StoreError> {
     Ok(Opened { store: Arc::new(store), quarantined, migrated })
 }
 
+/// Takes the folder's lock, and finishes what a crash interrupted in it.
+pub(super) fn hold(folder: &Path) -> Result<File, StoreError> {
+    let lock = lock(folder)?;
+    files::sweep_temporary(&folder.join(SNAPSHOTS));
+    recover::finish_interrupted(folder)?;
+    Ok(lock)
+}
+
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join("lock");
     let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
@@ -63,7 +69,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 }
 
 /// Opens the engine and makes sure that it holds what was acknowledged.
-fn open_whole(options: &Options) -> Result<Engine, Damage> {
+pub(super) fn open_whole(options: &Options) -> Result<Engine, Damage> {
     let live = options.path.join(LIVE);
     let open = || Engine::open(&live, options.cache_bytes, options.durability);
     let engine = match open() {

@@ -8,16 +8,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Options;
+use super::fill::Filler;
+use super::offline;
 use super::open::{LIVE, SNAPSHOTS};
 use super::tables::Engine;
-use crate::files::{self, io_at};
+use crate::StoreError;
+use crate::files;
 use crate::snapshot::{self, SnapshotReader, SnapshotWriter};
-use crate::{Batch, StoreError};
 
-const BUILDING: &str = "restore.tmp";
-const READY: &str = "restore.ready";
-/// Records in one transaction of a restore.
-const STEP: usize = 64;
+pub(super) const BUILDING: &str = "restore.tmp";
+pub(super) const READY: &str = "restore.ready";
 
 /// Why an engine cannot simply be used.
 pub(super) enum Damage {
@@ -79,7 +79,7 @@ fn build_replacement(options: &Options) -> Result<Option<(PathBuf, u64)>, StoreE
             continue;
         }
         let building = folder.join(BUILDING);
-        remove_dir(&building)?;
+        files::remove_dir(&building)?;
         let records = fill(&Engine::open(&building, options.cache_bytes, options.durability)?, &path, group)?;
         files::rename(&building, &folder.join(READY))?;
         return Ok(Some((path, records)));
@@ -89,35 +89,22 @@ fn build_replacement(options: &Options) -> Result<Option<(PathBuf, u64)>, StoreE
 
 fn fill(engine: &Engine, path: &Path, group: u64) -> Result<u64, StoreError> {
     let mut records = SnapshotReader::open(path)?;
-    let mut count = 0;
-    loop {
-        let mut batch = Batch::default();
-        while batch.ops.len() < STEP
-            && let Some((tree, key, rec)) = records.next_record()?
-        {
-            batch = batch.and_put(tree, key, rec);
-        }
-        if batch.ops.is_empty() {
-            break;
-        }
-        count += batch.ops.len() as u64;
-        let prepared = engine.prepare(batch)?;
-        engine.apply(&[prepared])?.into_iter().collect::<Result<(), _>>()?;
+    let mut filler = Filler::new(engine);
+    while let Some((tree, key, rec)) = records.next_record()? {
+        filler.put(tree, key, rec)?;
     }
-    engine.blobs.sync()?;
-    engine.mark(group)?;
-    engine.sync_engine()?;
-    Ok(count)
+    filler.finish(group)
 }
 
-/// Goes on where a crash interrupted a quarantine.
+/// Goes on where a crash interrupted a quarantine, a compaction or a restore.
 pub(super) fn finish_interrupted(folder: &Path) -> Result<(), StoreError> {
     let (live, ready) = (folder.join(LIVE), folder.join(READY));
     if ready.is_dir() && !live.exists() {
         files::rename(&ready, &live)?;
     }
-    remove_dir(&ready)?;
-    remove_dir(&folder.join(BUILDING))
+    files::remove_dir(&ready)?;
+    files::remove_dir(&folder.join(BUILDING))?;
+    offline::finish_replacement(folder)
 }
 
 /// Removes sled's own snapshot of its page table, which is only a shortcut; a power cut may leave it torn. True if
@@ -146,11 +133,4 @@ fn candidates(dir: &Path) -> Vec<(u64, PathBuf)> {
         .collect();
     found.sort_unstable_by(|a, b| b.cmp(a));
     found
-}
-
-fn remove_dir(dir: &Path) -> Result<(), StoreError> {
-    if !dir.exists() {
-        return Ok(());
-    }
-    fs::remove_dir_all(dir).map_err(|e| io_at(dir, &e))
 }

@@ -132,7 +132,7 @@ impl Engine {
         Ok(report)
     }
 
-    fn load(&self, tree: Tree, key: &[u8], raw: &[u8]) -> Result<Rec, StoreError> {
+    pub(super) fn load(&self, tree: Tree, key: &[u8], raw: &[u8]) -> Result<Rec, StoreError> {
         let sealed = envelope::unseal(tree, key, raw)?;
         let bytes = match sealed.body {
             Body::Inline(bytes) => bytes,

@@ -125,6 +125,11 @@ impl BreakerPort {
         self.handle.ask_within(patience.min(PATIENCE), Admit).await
     }
 
+    /// The provider is gone for good.
+    pub(in crate::provider) fn retire(&self) {
+        self.handle.retire();
+    }
+
     /// How long a caller would have to wait now, by the latest snapshot.
     pub(in crate::provider) fn wait(&self) -> Option<Duration> {
         self.core.kept.borrow().breaker.wait(self.core.elapsed())

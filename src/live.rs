@@ -1,0 +1,155 @@
+//! The settings that count now and what is made of them, replaced as a whole at a reload.
+//!
+//! A request takes the present one when it begins and keeps it to its end: no request meets half of each.
+
+use std::sync::Arc;
+
+use muster_actors::provider::Chain;
+use muster_providers::{EMBEDDED_PROVIDER, Registry};
+use serde::Serialize;
+use tokio::sync::watch;
+use utoipa::ToSchema;
+
+use crate::app::{App, StartError};
+use crate::config::{self, Config, Source};
+use crate::provider_setup::{self, Served};
+use crate::telemetry;
+
+/// What is replaced together.
+#[derive(Debug)]
+pub struct Live {
+    pub config: Config,
+    pub(crate) source: Source,
+    pub chain: Chain,
+    /// Every provider with the way to speak to it, to be kept where its settings stay.
+    pub(crate) served: Vec<Served>,
+}
+
+impl Live {
+    pub fn registry(&self) -> &Registry {
+        self.chain.registry()
+    }
+
+    /// Providers of the chain besides the embedded model.
+    pub fn remote_providers(&self) -> usize {
+        self.registry().chain().filter(|id| *id != EMBEDDED_PROVIDER).count()
+    }
+}
+
+/// Where the present one is read. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Watched(pub(crate) watch::Receiver<Arc<Live>>);
+
+impl Watched {
+    pub fn now(&self) -> Arc<Live> {
+        Arc::clone(&self.0.borrow())
+    }
+}
+
+/// What a reload did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Reloaded {
+    /// Sections that changed and count from now on.
+    pub reloaded: Vec<&'static str>,
+    /// Sections that changed and take a restart: they stay as they were.
+    pub needs_restart: Vec<&'static str>,
+}
+
+impl App {
+    /// Reads the settings again. Connections, streams and calls that stand go on under the old ones.
+    ///
+    /// # Errors
+    /// The first setting or file that cannot be used; then everything stays as it was.
+    pub async fn reload(&self) -> Result<Reloaded, StartError> {
+        // One at a time, or an older file could win over a newer one.
+        let _turn = self.reloading.lock().await;
+        let old = self.live();
+        let refused = |error: &dyn std::fmt::Display| StartError(error.to_string());
+        let (read, source) = config::load(old.source.path()).map_err(|error| refused(&error))?;
+        let needs_restart = fixed(&old.config, &read);
+        let config = merged(&old.config, read);
+        let registry = Arc::new(provider_setup::registry(&config, &*self.model)?);
+        let served = provider_setup::providers(&config, &registry, &self.embedded, &old.served)?;
+        let reloaded = changed(&old.config, &config);
+        if let Some(certificate) = self.certificate.get().and_then(Option::as_ref) {
+            certificate.reload().map_err(|error| refused(&error))?;
+        }
+        telemetry::set_level(&config.log).map_err(|error| refused(&error))?;
+        let chain = old.chain.replaced(
+            registry,
+            served.iter().map(|served| served.provider.clone()).collect(),
+            provider_setup::options(&config),
+            Some(provider_setup::till(&config, &self.ledger, &self.clock)),
+        );
+        self.live.send_replace(Arc::new(Live { config, source, chain, served }));
+        tracing::info!(?reloaded, ?needs_restart, "settings reloaded");
+        Ok(Reloaded { reloaded, needs_restart })
+    }
+}
+
+/// Sections that differ and only count at a start.
+fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
+    let bodies =
+        |config: &Config| config::Server { max_body_bytes: 0, max_image_body_bytes: 0, ..config.server.clone() };
+    let format = |config: &Config| config.log.format;
+    let differ = [
+        ("server", bodies(old) != bodies(new)),
+        ("store", old.store != new.store),
+        ("log.format", format(old) != format(new)),
+        ("telemetry", old.telemetry != new.telemetry),
+        ("llm", old.llm != new.llm),
+        ("embeddings", old.embeddings != new.embeddings),
+    ];
+    differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// The new settings where they count at once, the old ones where they take a restart.
+fn merged(old: &Config, new: Config) -> Config {
+    let server = config::Server {
+        max_body_bytes: new.server.max_body_bytes,
+        max_image_body_bytes: new.server.max_image_body_bytes,
+        ..old.server.clone()
+    };
+    Config {
+        server,
+        log: config::Log { format: old.log.format, ..new.log },
+        store: old.store.clone(),
+        telemetry: old.telemetry.clone(),
+        llm: old.llm.clone(),
+        embeddings: old.embeddings.clone(),
+        ..new
+    }
+}
+
+fn changed(old: &Config, new: &Config) -> Vec<&'static str> {
+    let differ = [
+        ("server", old.server != new.server),
+        ("log.level", old.log != new.log),
+        ("provider", old.provider != new.provider),
+        ("chain", old.chain != new.chain),
+        ("budget", old.budget != new.budget),
+        ("limits", old.limits != new.limits),
+    ];
+    differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_a_restart_is_said_and_stays() {
+        let old = Config::default();
+        let mut new = Config::default();
+        new.server.workers = 7;
+        new.server.max_body_bytes = 2048;
+        new.llm.slots = 2;
+        new.chain.retries = 4;
+        assert_eq!(fixed(&old, &new), ["server", "llm"]);
+        let merged = merged(&old, new);
+        assert_eq!((merged.server.workers, merged.server.max_body_bytes), (0, 2048));
+        assert_eq!((merged.llm.slots, merged.chain.retries), (old.llm.slots, 4));
+        assert_eq!(changed(&old, &merged), ["server", "chain"]);
+        assert!(changed(&merged, &merged).is_empty() && fixed(&merged, &merged).is_empty());
+    }
+}

@@ -1,0 +1,204 @@
+//! The span of a chat, and of each provider tried for it, by the semantic conventions of generative AI: made of the
+//! chain's answer, never of what was said.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
+
+use muster_actors::provider::{Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, Embedded, Settlement, StreamEnd};
+use muster_providers::{FinishReason, Usage};
+
+use super::Otel;
+use super::context::Context;
+use super::span::{Attribute, Kind, Span};
+
+/// What a model is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Chat,
+    Embeddings,
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Embeddings => "embeddings",
+        }
+    }
+}
+
+/// A chat from its question to its end.
+#[derive(Debug)]
+pub struct ChatSpan {
+    otel: Otel,
+    /// `None`: the caller wants no record of this request; it counts all the same.
+    context: Option<Context>,
+    operation: Operation,
+    asked_model: Option<String>,
+    begun: Instant,
+    /// Of a stream, known once it is open.
+    attempts: OnceLock<Vec<Attempt>>,
+}
+
+/// How a chat ended.
+struct End<'a> {
+    provider: Option<&'a str>,
+    model: Option<&'a str>,
+    usage: Usage,
+    finish: Vec<String>,
+    error: Option<&'static str>,
+    took: Duration,
+    attempts: &'a [Attempt],
+}
+
+impl ChatSpan {
+    /// Begins the span that the chain's providers are told of.
+    pub fn begin(otel: &Otel, ask: &ChatAsk) -> Self {
+        Self::of(otel, Operation::Chat, ask.models.first().cloned(), ask.traceparent.as_deref())
+    }
+
+    /// The same of any operation, by the `traceparent` that the providers are told.
+    pub fn of(otel: &Otel, operation: Operation, asked_model: Option<String>, traceparent: Option<&str>) -> Self {
+        let context = traceparent.and_then(Context::of_chat);
+        let context = context.filter(|context| context.sampled && otel.0.settings.traces);
+        let attempts = OnceLock::new();
+        Self { otel: otel.clone(), context, operation, asked_model, begun: Instant::now(), attempts }
+    }
+
+    pub fn answered(&self, answer: &Answer) {
+        let choices = std::iter::once(&answer.reply.first).chain(&answer.reply.more);
+        self.end(&End {
+            provider: Some(&answer.provider_id),
+            model: Some(&answer.model_id),
+            usage: answer.usage,
+            finish: choices.map(|choice| finish_name(choice.finish).to_owned()).collect(),
+            error: None,
+            took: answer.latency,
+            attempts: &answer.attempts,
+        });
+    }
+
+    pub fn embedded(&self, answer: &Embedded) {
+        self.end(&End {
+            provider: Some(&answer.provider_id),
+            model: Some(&answer.model_id),
+            usage: answer.usage,
+            finish: Vec::new(),
+            error: None,
+            took: answer.latency,
+            attempts: &answer.attempts,
+        });
+    }
+
+    /// Every provider failed, or the request was refused, before there was any answer.
+    pub fn refused(&self, refused: &ChainError) {
+        let last = refused.attempts.last();
+        let error = last.and_then(|attempt| error_type(attempt.outcome)).unwrap_or("refused");
+        self.end(&End {
+            provider: last.map(|attempt| attempt.provider.as_str()),
+            model: None,
+            usage: Usage::default(),
+            finish: Vec::new(),
+            error: Some(error),
+            took: self.begun.elapsed(),
+            attempts: &refused.attempts,
+        });
+    }
+
+    /// A stream has its first content; what was tried for that is known.
+    pub fn opened(&self, attempts: &[Attempt]) {
+        // Told once for each stream.
+        let _ = self.attempts.set(attempts.to_vec());
+    }
+
+    /// A stream has ended. One that never had content is told by [`ChatSpan::refused`], unless its reader left.
+    pub fn settled(&self, end: &Settlement) {
+        let error = match end.end {
+            StreamEnd::Done => None,
+            StreamEnd::Failed if end.provider_id.is_none() => return,
+            StreamEnd::Failed => Some("stream_broken"),
+            StreamEnd::ClientGone => Some("client_gone"),
+        };
+        self.end(&End {
+            provider: end.provider_id.as_deref(),
+            model: end.model_id.as_deref(),
+            usage: end.usage,
+            finish: Vec::new(),
+            error,
+            took: end.latency,
+            attempts: self.attempts.get().map(Vec::as_slice).unwrap_or_default(),
+        });
+    }
+
+    fn end(&self, end: &End<'_>) {
+        let asked = self.asked_model.as_deref().or(end.model).unwrap_or("default");
+        self.otel.0.figures.chat(self.operation.name(), end.provider, asked, end.model, end.usage, end.error, end.took);
+        let Some(context) = self.context else { return };
+        let ended = SystemTime::now();
+        let mut attributes: Vec<(&'static str, Attribute)> =
+            vec![("gen_ai.operation.name", self.operation.name().into()), ("gen_ai.request.model", asked.into())];
+        attributes.extend(end.provider.map(|provider| ("gen_ai.provider.name", provider.into())));
+        attributes.extend(end.model.map(|model| ("gen_ai.response.model", model.into())));
+        if end.usage.total() > 0 {
+            attributes.push(("gen_ai.usage.input_tokens", end.usage.prompt_tokens.into()));
+            attributes.push(("gen_ai.usage.output_tokens", end.usage.completion_tokens.into()));
+        }
+        if !end.finish.is_empty() {
+            attributes.push(("gen_ai.response.finish_reasons", Attribute::Texts(end.finish.clone())));
+        }
+        attributes.extend(end.error.map(|error| ("error.type", error.into())));
+        let (name, failed) = (format!("{} {asked}", self.operation.name()), end.error.is_some());
+        // One provider that was asked is the chat itself; where there were several, each is told.
+        if end.attempts.len() > 1 {
+            self.tell_attempts(context, end, ended);
+        }
+        self.otel.send(Span { context, name, kind: Kind::Client, ended, took: end.took, attributes, failed });
+    }
+
+    /// Attempts follow each other from the chat's beginning, as far as their durations say: hedged ones overlapped, and
+    /// none ended after the chat.
+    fn tell_attempts(&self, context: Context, end: &End<'_>, ended: SystemTime) {
+        let mut at = ended.checked_sub(end.took).unwrap_or(ended);
+        for attempt in end.attempts {
+            let took = Duration::from_millis(attempt.latency_ms);
+            at = (at + took).min(ended);
+            let mut attributes: Vec<(&'static str, Attribute)> = vec![
+                ("gen_ai.operation.name", self.operation.name().into()),
+                ("gen_ai.provider.name", attempt.provider.as_str().into()),
+                ("gen_ai.request.model", attempt.model.as_str().into()),
+            ];
+            let error = error_type(attempt.outcome);
+            attributes.extend(error.map(|error| ("error.type", error.into())));
+            let name = format!("{} {}", self.operation.name(), attempt.model);
+            let (context, failed) = (context.child(), error.is_some());
+            self.otel.send(Span { context, name, kind: Kind::Client, ended: at, took, attributes, failed });
+        }
+    }
+}
+
+fn error_type(outcome: AttemptOutcome) -> Option<&'static str> {
+    Some(match outcome {
+        AttemptOutcome::Ok => return None,
+        AttemptOutcome::Transient => "transient",
+        AttemptOutcome::Throttled => "throttled",
+        AttemptOutcome::Hard => "hard",
+        AttemptOutcome::Client => "client",
+        AttemptOutcome::Unsupported => "unsupported",
+        AttemptOutcome::UnknownModel => "unknown_model",
+        AttemptOutcome::NotReady => "not_ready",
+        AttemptOutcome::Cancelled => "cancelled",
+        AttemptOutcome::Deadline => "deadline",
+        AttemptOutcome::BudgetExhausted => "budget_exhausted",
+        AttemptOutcome::OpenCircuit => "open_circuit",
+        AttemptOutcome::Unavailable => "unavailable",
+    })
+}
+
+fn finish_name(finish: FinishReason) -> &'static str {
+    match finish {
+        FinishReason::Stop => "stop",
+        FinishReason::Length => "length",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::ContentFilter => "content_filter",
+    }
+}

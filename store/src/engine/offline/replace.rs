@@ -1,0 +1,215 @@
+//! Putting a backup in the place of what a folder holds.
+//!
+//! The new engine is built as `restore.tmp`, becomes `replace.ready` when it is whole, and takes its place in renames
+//! that the next start can finish: while `live` stands, the old store counts; once `live` is moved away, the new one
+//! does. What belonged to the old one (journals, snapshots) goes aside with it: entries of another store's journal, or
+//! a snapshot of another store that got further, must not come back into this one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::{Folder, Progress, compact, inspect_file, journals};
+use crate::engine::fill::Filler;
+use crate::engine::open::{LIVE, SNAPSHOTS};
+use crate::engine::recover::BUILDING;
+use crate::files::{self, io_at};
+use crate::snapshot::{Item, SnapshotReader};
+use crate::{StoreError, Tree};
+
+const READY: &str = "replace.ready";
+/// In the new engine's folder until the end: where the old store goes ...
+const ASIDE: &str = "replaced-to";
+/// ... and the journals that the backup brought.
+const BROUGHT: &str = "journals";
+
+/// What becomes of a store that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replace {
+    /// It is in the way, unless it holds nothing.
+    Never,
+    /// It is set aside, whole.
+    SetAside,
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    pub records: u64,
+    /// Where the store before is now; `None` where it held nothing.
+    pub set_aside: Option<PathBuf>,
+}
+
+impl Folder {
+    /// Puts a backup in place. The whole file is verified first. A crash leaves the old store or the new.
+    ///
+    /// # Errors
+    /// `Corrupt`: the file is damaged. `BadRequest`: the folder holds a store and `replace` is `Never`, or the file is
+    /// of a newer program. In each case the folder stays as it was.
+    pub fn restore(&self, from: &Path, replace: Replace, progress: Progress<'_>) -> Result<Restored, StoreError> {
+        let found = inspect_file(from, &self.options.migrations)?;
+        if let Some(why) = found.problems.first() {
+            return Err(StoreError::Corrupt(why.clone()));
+        }
+        let folder = &self.options.path;
+        let holds = self.holds_something();
+        if holds && replace == Replace::Never {
+            return Err(StoreError::BadRequest(format!(
+                "{} holds a store already: with --force it is set aside, not deleted",
+                folder.display()
+            )));
+        }
+        let building = folder.join(BUILDING);
+        let records = self.build(&building, from, progress)?;
+        let aside = format!("replaced-{}", files::utc_stamp());
+        let note = building.join(ASIDE);
+        files::write_atomic(&note, |to| to.write_all(aside.as_bytes()).map_err(|e| io_at(&note, &e)))?;
+        files::sync_dir(&building)?;
+        files::rename(&building, &folder.join(READY))?;
+        let aside = folder.join(aside);
+        if self.live().exists() {
+            files::create_dir(&aside)?;
+            files::rename(&self.live(), &aside.join(LIVE))?;
+        }
+        finish(folder)?;
+        if holds {
+            return Ok(Restored { records, set_aside: Some(aside) });
+        }
+        files::remove_dir(&aside)?;
+        Ok(Restored { records, set_aside: None })
+    }
+
+    /// Whether there is anything that somebody could miss. What cannot be read counts.
+    fn holds_something(&self) -> bool {
+        let beside = !journals::list(&self.options.path).is_empty()
+            || !files::entries(&self.options.path.join(SNAPSHOTS)).is_empty();
+        let records = || match self.whole() {
+            Ok(engine) => {
+                let is_empty = |tree: &(Tree, sled::Tree)| tree.0 == Tree::Meta || tree.1.is_empty();
+                !engine.handles().is_ok_and(|handles| handles.trees.iter().all(is_empty))
+            }
+            Err(_) => true,
+        };
+        beside || (self.live().exists() && records())
+    }
+
+    fn build(&self, building: &Path, from: &Path, progress: Progress<'_>) -> Result<u64, StoreError> {
+        let engine = self.fresh(building)?;
+        let mut items = SnapshotReader::open(from)?;
+        let group = items.group();
+        let mut filler = Filler::new(&engine);
+        let brought = building.join(BROUGHT);
+        while let Some(item) = items.next_item()? {
+            match item {
+                Item::Record(tree, key, rec) => progress(filler.put(tree, key, rec)?),
+                Item::Piece { name, bytes } => {
+                    files::create_dir(&brought)?;
+                    journals::put(&brought, &name, &bytes)?;
+                }
+            }
+        }
+        filler.finish(group)
+    }
+}
+
+/// Goes on where a replacement stands, however far a crash let it come; afterwards nothing of it is left.
+pub(in crate::engine) fn finish(folder: &Path) -> Result<(), StoreError> {
+    let (live, ready) = (folder.join(LIVE), folder.join(READY));
+    if ready.is_dir() && !live.exists() {
+        let note = ready.join(ASIDE);
+        let aside = fs::read_to_string(&note).map_err(|e| io_at(&note, &e))?;
+        let aside = folder.join(aside.trim());
+        for beside in journals::JOURNALS.into_iter().chain([SNAPSHOTS]) {
+            let path = folder.join(beside);
+            if path.exists() {
+                files::create_dir(&aside)?;
+                files::rename(&path, &aside.join(beside))?;
+            }
+        }
+        files::rename(&ready, &live)?;
+    }
+    files::remove_dir(&ready)?;
+    for journal in files::entries(&live.join(BROUGHT)) {
+        if let Some(name) = journal.file_name() {
+            files::rename(&journal, &folder.join(name))?;
+        }
+    }
+    files::remove_dir(&live.join(BROUGHT))?;
+    let note = live.join(ASIDE);
+    if note.exists() {
+        fs::remove_file(&note).map_err(|e| io_at(&note, &e))?;
+    }
+    compact::sweep(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Batch, Options, Rec, SledStore, Store};
+
+    fn put(folder: &Path, key: &str) {
+        let store = SledStore::open(Options::new(folder)).unwrap().store;
+        let rec = Rec { schema: 1, bytes: key.into() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(store.commit(Batch::put(Tree::Keys, key, rec))).unwrap();
+        store.close();
+    }
+
+    fn has(folder: &Path, key: &str) -> bool {
+        SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Keys, key.as_bytes()).unwrap().is_some()
+    }
+
+    /// A folder with `old` in it, a journal and a snapshot, and beside it a new engine with a journal that it brought.
+    fn before_the_swap() -> (tempfile::TempDir, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("data");
+        put(&folder, "old");
+        let other = home.path().join("other");
+        put(&other, "new");
+        fs::rename(other.join(LIVE), folder.join(READY)).unwrap();
+        fs::write(folder.join(READY).join(ASIDE), "replaced-x").unwrap();
+        for (place, what) in [("replace.ready/journals/ledger", "new"), ("ledger", "old"), ("snapshots", "old")] {
+            fs::create_dir_all(folder.join(place)).unwrap();
+            fs::write(folder.join(place).join("1"), what).unwrap();
+        }
+        (home, folder)
+    }
+
+    fn is_new(folder: &Path) {
+        assert!(has(folder, "new") && !has(folder, "old"));
+        assert_eq!(fs::read_to_string(folder.join("ledger/1")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(folder.join("replaced-x/ledger/1")).unwrap(), "old");
+        assert_eq!(fs::read_to_string(folder.join("replaced-x/snapshots/1")).unwrap(), "old");
+        assert!(has(&folder.join("replaced-x"), "old"));
+        for gone in ["replace.ready", "live/journals", "live/replaced-to"] {
+            assert!(!folder.join(gone).exists(), "{gone}");
+        }
+    }
+
+    #[test]
+    fn while_the_old_engine_stands_it_counts() {
+        let (_home, folder) = before_the_swap();
+        assert!(has(&folder, "old") && !has(&folder, "new"));
+        assert_eq!(fs::read_to_string(folder.join("ledger/1")).unwrap(), "old");
+        assert!(!folder.join(READY).exists());
+    }
+
+    #[test]
+    fn once_the_old_engine_is_moved_away_the_next_start_finishes_from_every_step() {
+        type Step = fn(&Path);
+        let steps: [Step; 4] = [
+            |folder| fs::rename(folder.join("ledger"), folder.join("replaced-x/ledger")).unwrap(),
+            |folder| fs::rename(folder.join("snapshots"), folder.join("replaced-x/snapshots")).unwrap(),
+            |folder| fs::rename(folder.join(READY), folder.join(LIVE)).unwrap(),
+            |folder| fs::rename(folder.join("live/journals/ledger"), folder.join("ledger")).unwrap(),
+        ];
+        for crash in 0..=steps.len() {
+            let (_home, folder) = before_the_swap();
+            fs::create_dir(folder.join("replaced-x")).unwrap();
+            fs::rename(folder.join(LIVE), folder.join("replaced-x").join(LIVE)).unwrap();
+            steps[..crash].iter().for_each(|step| step(&folder));
+            is_new(&folder);
+        }
+    }
+}

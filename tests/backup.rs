@@ -1,0 +1,360 @@
+//! `muster backup`, `restore`, `verify` and `compact`: what was acknowledged comes back, and nothing comes back by half.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod support;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::mpsc;
+use std::time::Instant;
+
+use muster_store::{Batch, Options, Rec, SledStore, Store, Tree};
+use serde_json::{Value, json};
+use support::KEY;
+use support::client::Client;
+use support::process::{Launch, program};
+
+/// The program with `--data` of a folder.
+fn on(folder: &Path, args: &[&str]) -> Output {
+    program(folder).arg(args[0]).arg("--data").arg(folder.join("store")).args(&args[1..]).output().unwrap()
+}
+
+fn said(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn refused(output: &Output) -> String {
+    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{why} {}", String::from_utf8_lossy(&output.stdout));
+    why
+}
+
+/// Makes a key in a stopped server's folder; answers its text.
+fn make_key(folder: &Path, name: &str) -> String {
+    let made = said(&on(folder, &["keys", "create", "--name", name, "--scope", "chat", "--json"]));
+    made["key"].as_str().unwrap().to_owned()
+}
+
+/// Names of the keys in a stopped server's folder, newest first.
+fn names(folder: &Path) -> Vec<String> {
+    let listed = said(&on(folder, &["keys", "list", "--json"]));
+    listed["keys"].as_array().unwrap().iter().map(|key| key["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A folder with one key, and a backup of it in the folder.
+fn backed_up(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    make_key(folder.path(), name);
+    let file = folder.path().join("muster.backup");
+    said(&on(folder.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    (folder, file)
+}
+
+fn records(found: &Value, tree: &str) -> u64 {
+    let trees = found["trees"].as_array().unwrap();
+    trees.iter().find(|count| count["tree"] == tree).unwrap()["records"].as_u64().unwrap()
+}
+
+fn restore(folder: &Path, file: &Path, more: &[&str]) -> Output {
+    on(folder, &[&["restore", "--json", "--from", file.to_str().unwrap()], more].concat())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_running_server_under_load_every_acknowledged_key_comes_back() {
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let process = Launch::new(here.path()).start();
+    let admin = Client::new(&process.url).with(KEY);
+    let body = |name: String| json!({ "name": name, "scopes": ["chat"] });
+    let mut before = Vec::new();
+    for n in 0..10 {
+        before.push(admin.make_key(&body(format!("before-{n}"))).await);
+    }
+    let load: Vec<_> = (0..3)
+        .map(|task| {
+            let admin = admin.clone();
+            tokio::spawn(async move {
+                for n in 0..30 {
+                    admin.make_key(&body(format!("during-{task}-{n}"))).await;
+                }
+            })
+        })
+        .collect();
+    let file = there.path().join("muster.backup");
+    let mut command = program(there.path());
+    command.args(["backup", "--json", "--server", &process.url, "--to"]).arg(&file).env("MUSTER_API_KEY", KEY);
+    let written = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(said(&written)["records"].as_u64().unwrap() >= 11);
+    for task in load {
+        task.await.unwrap();
+    }
+    let everything = said(&on(there.path(), &["verify", "--json", file.to_str().unwrap()]));
+    let kept = records(&everything, "keys");
+    assert_eq!(everything["ok"], true);
+    drop(process);
+
+    assert_eq!(said(&restore(there.path(), &file, &[]))["set_aside"], Value::Null);
+    let listed = names(there.path());
+    assert!(listed.len() as u64 <= kept && (11..=101).contains(&listed.len()), "{} of {kept}", listed.len());
+    let process = Launch::bare(there.path()).start();
+    for key in before.iter().map(String::as_str).chain([KEY]) {
+        assert_eq!(Client::new(&process.url).with(key).get("/v1/models").await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn the_route_needs_the_scope_admin() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Launch::new(folder.path()).start();
+    let admin = Client::new(&process.url).with(KEY);
+    let other = admin.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
+    assert_eq!(admin.with(other).post("/api/v1/admin/backup", &json!({})).await.status, 403);
+    let answer = admin.post("/api/v1/admin/backup", &json!({})).await;
+    assert_eq!((answer.status, &answer.headers["content-type"]), (200, &"application/octet-stream".parse().unwrap()));
+}
+
+#[tokio::test]
+async fn while_a_server_runs_the_folder_is_left_alone_and_the_way_is_told() {
+    let (_other, file) = backed_up("other");
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let _process = Launch::new(folder).start();
+    let to = folder.join("b").display().to_string();
+    for (args, way) in [
+        (&["backup", "--to", &to][..], "--server"),
+        (&["restore", "--force", "--from", file.to_str().unwrap()], "stop the server"),
+        (&["verify"], "stop the server"),
+        (&["compact"], "stop the server"),
+    ] {
+        let why = refused(&on(folder, args));
+        assert!(why.contains("in use") && why.contains(way), "{why}");
+    }
+    assert!(!Path::new(&to).exists());
+}
+
+#[test]
+fn no_flipped_bit_and_no_cut_is_restored() {
+    let (_source, file) = backed_up("one");
+    let good = fs::read(&file).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad.backup");
+    let places = (0..good.len()).step_by(good.len() / 12 + 1).chain([good.len() - 1]);
+    let flipped = places.map(|at| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1 << (at % 8);
+        bytes
+    });
+    for bytes in flipped.chain([good[..good.len() - 5].to_vec(), [good.as_slice(), b"x"].concat(), Vec::new()]) {
+        fs::write(&bad, bytes).unwrap();
+        assert_eq!(on(folder.path(), &["verify", "--json", bad.to_str().unwrap()]).status.code(), Some(1));
+        refused(&restore(folder.path(), &bad, &["--force"]));
+        assert!(!folder.path().join("store/live").exists(), "nothing of it is in place");
+    }
+    said(&restore(folder.path(), &file, &[]));
+    assert_eq!(names(folder.path()), ["one"]);
+}
+
+#[test]
+fn a_damaged_store_is_told_by_verify_and_not_backed_up() {
+    let (folder, _) = backed_up("needle-in-the-log");
+    let folder = folder.path();
+    assert_eq!(said(&on(folder, &["verify", "--json"]))["ok"], true);
+    let db = folder.join("store/live/db");
+    let mut bytes = fs::read(&db).unwrap();
+    let needle = b"needle-in-the-log";
+    let places: Vec<_> = (0..bytes.len() - needle.len()).filter(|&at| bytes[at..].starts_with(needle)).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at] ^= 1;
+    }
+    fs::write(&db, bytes).unwrap();
+    let output = on(folder, &["verify", "--json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &found["ok"]), (Some(1), &json!(false)));
+    assert!(!found["problems"].as_array().unwrap().is_empty());
+    let to = folder.join("again.backup");
+    refused(&on(folder, &["backup", "--to", to.to_str().unwrap()]));
+    assert!(!to.exists());
+}
+
+#[test]
+fn a_store_in_the_way_is_set_aside_whole_and_only_by_force() {
+    let (_source, file) = backed_up("new");
+    let (old, _) = backed_up("old");
+    let folder = old.path();
+    // An entry of the old store's journal must not come into the new one.
+    fs::create_dir_all(folder.join("store/ledger")).unwrap();
+    fs::write(folder.join("store/ledger/000001.seg"), b"of the old store").unwrap();
+    assert!(refused(&restore(folder, &file, &[])).contains("--force"));
+    assert_eq!(names(folder), ["old"]);
+
+    let done = said(&restore(folder, &file, &["--force"]));
+    assert_eq!(names(folder), ["new"]);
+    assert!(!folder.join("store/ledger").exists());
+    let aside = PathBuf::from(done["set_aside"].as_str().unwrap());
+    assert_eq!(fs::read(aside.join("ledger/000001.seg")).unwrap(), b"of the old store");
+    // What was set aside is a data folder of its own.
+    let listed = program(folder).args(["keys", "--data"]).arg(&aside).args(["list", "--json"]).output().unwrap();
+    assert_eq!(said(&listed)["keys"][0]["name"], "old");
+}
+
+#[test]
+fn a_backup_takes_journals_along_that_are_not_in_the_records_yet() {
+    let (source, _) = backed_up("one");
+    let segment: Vec<u8> = (0..600_000_u32).map(|n| (n % 251) as u8).collect();
+    let ledger = source.path().join("store/ledger");
+    fs::create_dir_all(&ledger).unwrap();
+    fs::write(ledger.join("000001.seg"), &segment).unwrap();
+    fs::write(ledger.join("000002.seg"), b"").unwrap();
+    let file = source.path().join("with-journals.backup");
+    let written = said(&on(source.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    assert_eq!(written["journals"][0], json!({ "name": "ledger/000001.seg", "bytes": 600_000 }));
+
+    let folder = tempfile::tempdir().unwrap();
+    said(&restore(folder.path(), &file, &[]));
+    let there = folder.path().join("store/ledger");
+    assert_eq!(fs::read(there.join("000001.seg")).unwrap(), segment);
+    assert_eq!(fs::read(there.join("000002.seg")).unwrap(), b"");
+    assert_eq!(names(folder.path()), ["one"]);
+}
+
+/// Many records, so that there is something to interrupt.
+fn fill(folder: &Path, count: u32) {
+    let store = SledStore::open(Options::new(folder.join("store"))).unwrap().store;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for from in (0..count).step_by(1_000) {
+        let rec = |n: u32| Rec { schema: 1, bytes: n.to_be_bytes().repeat(50) };
+        let batch = (from..from + 1_000)
+            .fold(Batch::default(), |batch, n| batch.and_put(Tree::Ledger, n.to_be_bytes(), rec(n)));
+        runtime.block_on(store.commit(batch)).unwrap();
+    }
+    store.close();
+}
+
+const FILL: u32 = 15_000;
+
+#[test]
+fn compaction_gives_space_back_and_keeps_every_record() {
+    let (folder, _) = backed_up("one");
+    let folder = folder.path();
+    for _ in 0..3 {
+        fill(folder, FILL / 3);
+    }
+    let before = said(&on(folder, &["verify", "--json"]));
+    let done = said(&on(folder, &["compact", "--json"]));
+    let (was, is) = (done["bytes_before"].as_u64().unwrap(), done["bytes_after"].as_u64().unwrap());
+    assert!(is < was, "{done}");
+    assert_eq!(said(&on(folder, &["verify", "--json"])), before);
+    assert_eq!(names(folder), ["one"]);
+    let left: Vec<_> = fs::read_dir(folder.join("store")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("compact")), "{left:?}");
+}
+
+/// Runs it and kills it once this share of the time that the whole takes has gone by; `None` lets it end.
+fn killed_after(folder: &Path, args: &[&str], moment: Option<std::time::Duration>) {
+    let mut command = program(folder);
+    command.args(args).arg("--data").arg(folder.join("store")).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let (tell, told) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let _ = stdout.read_to_string(&mut String::new());
+        let _ = tell.send(());
+    });
+    match moment {
+        Some(moment) if told.recv_timeout(moment).is_err() => child.kill().unwrap(),
+        _ => {}
+    }
+    child.wait().unwrap();
+    reader.join().unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target)
+        } else {
+            fs::copy(entry.path(), &target).map(drop).unwrap()
+        }
+    }
+}
+
+#[test]
+fn a_restore_or_a_compaction_killed_at_any_moment_leaves_the_old_or_the_new() {
+    let (source, _) = backed_up("new");
+    fill(source.path(), FILL);
+    let file = source.path().join("large.backup");
+    said(&on(source.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    let (old, _) = backed_up("old");
+
+    let fresh = || {
+        let folder = tempfile::tempdir().unwrap();
+        copy(&old.path().join("store"), &folder.path().join("store"));
+        folder
+    };
+    let args = ["restore", "--force", "--from", file.to_str().unwrap()];
+    let (begun, whole) = (Instant::now(), fresh());
+    killed_after(whole.path(), &args, None);
+    let takes = begun.elapsed();
+    let mut seen = Vec::new();
+    for round in 0..20_u32 {
+        let folder = fresh();
+        // The last fifth holds the renames: the moments lie closer there.
+        let share = if round < 8 { f64::from(round) / 8.0 * 0.8 } else { 0.8 + f64::from(round - 8) / 12.0 * 0.3 };
+        killed_after(folder.path(), &args, (round < 19).then(|| takes.mul_f64(share)));
+        let found = said(&on(folder.path(), &["verify", "--json"]));
+        let names = names(folder.path());
+        let expected = if names == ["new"] { u64::from(FILL) } else { 0 };
+        assert!(names == ["new"] || names == ["old"], "{names:?}");
+        assert_eq!((&found["ok"], records(&found, "ledger")), (&json!(true), expected), "round {round}");
+        seen.push(names);
+    }
+    assert!(seen.contains(&vec!["old".to_owned()]) && seen.contains(&vec!["new".to_owned()]), "{seen:?}");
+
+    let begun = Instant::now();
+    killed_after(whole.path(), &["compact"], None);
+    let takes = begun.elapsed();
+    for round in 0..8_u32 {
+        killed_after(whole.path(), &["compact"], Some(takes.mul_f64(0.5 + f64::from(round) * 0.08)));
+        let found = said(&on(whole.path(), &["verify", "--json"]));
+        assert_eq!((&found["ok"], records(&found, "ledger")), (&json!(true), u64::from(FILL)), "round {round}");
+    }
+}
+
+#[test]
+fn wrong_use_is_exit_code_two_and_a_file_is_never_written_over_unasked() {
+    let (folder, file) = backed_up("one");
+    let folder = folder.path();
+    let bytes = fs::read(&file).unwrap();
+    make_key(folder, "two");
+    let again = ["backup", "--to", file.to_str().unwrap()];
+    assert!(refused(&on(folder, &again)).contains("--force"));
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+    assert!(on(folder, &[&again[..], &["--force"]].concat()).status.success());
+    assert_ne!(fs::read(&file).unwrap(), bytes);
+
+    for args in [&["backup"][..], &["restore"], &["verify", "--frobnicate"], &["compact", "--to", "x"]] {
+        assert_eq!(on(folder, args).status.code(), Some(2), "{args:?}");
+    }
+    for command in ["backup", "restore", "verify", "compact"] {
+        let help = program(folder).args([command, "--help"]).output().unwrap();
+        assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).contains("Example"), "{command}");
+    }
+    let nowhere = tempfile::tempdir().unwrap();
+    for args in [&["verify"][..], &["compact"], &["backup", "--to", "x"]] {
+        assert!(refused(&on(nowhere.path(), args)).contains("no store"), "{args:?}");
+    }
+    assert!(!nowhere.path().join("store").exists(), "looking makes no folder");
+}
