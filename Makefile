@@ -56,7 +56,7 @@ bench-gateway: setup-build ## measure the gateway beside a bare relay and the up
 	@$(PYTHON) benches/gateway/run.py --tools "$(BENCH_TOOLS)" --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-peers
-bench-peers: setup-build ## the same, beside LiteLLM, Portkey and the vLLM router, which are installed into the target folder
+bench-peers: setup-build ## the same, beside LiteLLM, Portkey and the vLLM router, which it installs
 	@if test -d "$(BENCH_TOOLS)"; then \
 	    cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay; \
 	fi
@@ -97,7 +97,7 @@ test-rust: setup models-small ## the Rust tests, documentation examples too
 # The binary is the one that the Rust tests built: `cargo build` would choose other features of the dependencies (those of
 # the tests count there), and compile half of them again.
 .PHONY: test-python
-test-python: setup models-small ## the official openai client against a running server, and a short soak (after test-rust)
+test-python: setup models-small ## the official openai client, and a short soak, against a running server
 	@test -x "$(TARGET)/debug/muster" || { echo "no $(TARGET)/debug/muster: run make test-rust first" >&2; exit 1; }
 	@MUSTER_BIN="$(TARGET)/debug/muster" MUSTER_MODELS_DIR="$${MUSTER_MODELS_DIR:-models-cache}" \
 	    $(PYTHON) -m pytest -q -p no:cacheprovider tests/openai_client \

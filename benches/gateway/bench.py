@@ -210,8 +210,8 @@ def median(rounds):
     for got in rounds:
         for what, count in got["errors"].items():
             errors[what] = errors.get(what, 0) + count
-    names = [name for name, value in rounds[0].items() if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    return {**{name: statistics.median(got[name] for got in rounds) for name in names}, "errors": errors}
+    figures = {name: value for name, value in rounds[0].items() if type(value) in (int, float)}
+    return {**{name: statistics.median(got[name] for got in rounds) for name in figures}, "errors": errors}
 
 
 def measure(tools, sides, load, connections, secs, rounds):

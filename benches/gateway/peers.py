@@ -29,7 +29,7 @@ QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False", "
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """`install(folder)` gives the commands; `start(house, folder, name, upstream, model)` an endpoint before an upstream."""
+    """`install(folder)` gives the commands; `start(house, folder, name, upstream, model)` an endpoint before a port."""
 
     name: str
     version: str
@@ -58,7 +58,8 @@ def from_pypi(requirement):
 def from_npm(requirement):
     # Nothing is compiled or downloaded besides: the package brings what it runs.
     def commands(folder):
-        return [["npm", "install", "--prefix", folder, "--silent", "--no-audit", "--no-fund", "--ignore-scripts", requirement]]
+        quiet = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
+        return [["npm", "install", "--prefix", folder, *quiet, requirement]]
 
     return commands
 

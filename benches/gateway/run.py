@@ -34,7 +34,8 @@ def prepare(args):
     """The folder of the built tools, and the binaries; `None` where there are no tools to measure with."""
     tools, target = args.tools.resolve(), args.target.resolve()
     if not tools.is_dir():
-        print(f"NOT MEASURED: the gateway. The load tools are not at {tools}: say --tools FOLDER (make: BENCH_TOOLS=FOLDER)")
+        print(f"NOT MEASURED: the gateway. The load tools are not at {tools}: say --tools FOLDER "
+              "(make: BENCH_TOOLS=FOLDER)")
         return None
     binaries = target / "release" / "muster", target / "release" / "examples" / "bare_relay"
     for binary in binaries:

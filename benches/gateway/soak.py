@@ -66,8 +66,8 @@ def main():
     parser.add_argument("--clients", type=int, default=24)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     args = parser.parse_args()
-    print(f"soak of {args.minutes:g} minutes, {args.rate:g} requests a second, {args.clients} clients, seed {args.seed}",
-          flush=True)
+    print(f"soak of {args.minutes:g} minutes, {args.rate:g} requests a second, {args.clients} clients, "
+          f"seed {args.seed}", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         asked = soak(args.muster, args.minutes * 60, args.rate, args.clients, args.seed, pathlib.Path(folder))

@@ -25,7 +25,8 @@ def lines(connections, by_side):
         # A floor is not compared with what stands above it.
         to_direct = ratio(got["p50"], direct["p50"]) if direct and got is not direct else ""
         above_relay = relay and got is not direct and got is not relay
-        to_relay, cpu_to_relay = (ratio(got[what], relay[what]) if above_relay else "" for what in ("p50", "cpu_us_req"))
+        figures = "p50", "cpu_us_req"
+        to_relay, cpu_to_relay = (ratio(got[what], relay[what]) if above_relay else "" for what in figures)
         row((name, connections, f"{got['rps']:.0f}", f"{got['p50']:.0f}", f"{got['p99']:.0f}", to_direct, to_relay,
              shown(got["ttft_p50"]), shown(got["itl_p99"]), f"{got['cpu_us_req']:.1f}", cpu_to_relay,
              f"{got['cpu_us_event']:.2f}" if got["cpu_us_event"] else "", sum(got["errors"].values()) or ""))

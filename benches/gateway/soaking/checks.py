@@ -23,7 +23,8 @@ class Line:
 def ends(records):
     breaches = [record for record in records if record.end not in ("whole", "refused", "broken", "left")]
     counts = collections.Counter(record.end or "no end" for record in records)
-    yield Line(not breaches, "every request has an end", ", ".join(f"{count} {end}" for end, count in counts.most_common()))
+    figures = ", ".join(f"{count} {end}" for end, count in counts.most_common())
+    yield Line(not breaches, "every request has an end", figures)
     for record in breaches[:10]:
         figures = f"{record.key}, {record.dialect}, {record.model}, streamed {record.streamed}: {record.why}"
         yield Line(False, "a request without a proper end", figures)
@@ -64,12 +65,13 @@ def refusals(records):
 
 def rate_limit(records):
     """No span of a minute admits more than the limit. Those sent after its start and answered before its end count."""
-    admitted = sorted((record for record in records if record.key == "tight" and record.answered is not None and record.status != 429),
-                      key=lambda record: record.sent)
+    answered = (record for record in records if record.key == "tight" and record.answered is not None)
+    admitted = sorted((record for record in answered if record.status != 429), key=lambda record: record.sent)
     most = 0
     for at, first in enumerate(admitted):
         most = max(most, sum(1 for record in admitted[at:] if record.answered <= first.sent + 60))
-    yield Line(most <= house.TIGHT_LIMIT, "the rate limit holds", f"at most {most} of {house.TIGHT_LIMIT} in any minute")
+    figures = f"at most {most} of {house.TIGHT_LIMIT} in any minute"
+    yield Line(most <= house.TIGHT_LIMIT, "the rate limit holds", figures)
 
 
 def memory(samples, seconds):
@@ -87,7 +89,8 @@ def descriptors(before, after, clients, workers):
     yield Line(not left, "providers are let go of once nobody waits", "busy with nothing at the quiet times")
     # Each serving thread keeps its own connections, at most as many as it ever had requests at once.
     most = clients * workers
-    yield Line(after.pooled <= most, "connections to providers are within the pool", f"{after.pooled} of {most} at most")
+    figures = f"{after.pooled} of {most} at most"
+    yield Line(after.pooled <= most, "connections to providers are within the pool", figures)
     own = [quiet.fds - quiet.pooled for quiet in (before, after)]
     figures = f"{before.fds} after the warm-up, {after.fds} at the end; {own[0]} and {own[1]} without the pool"
     yield Line(own[1] <= own[0] + FDS_SLACK, "file descriptors are flat", figures)

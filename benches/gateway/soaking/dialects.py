@@ -89,7 +89,8 @@ class B(Dialect):
 
     def said(self, body, called):
         usage = body["usage"]
-        return Said(body["model"], usage["total_tokens"], usage["prompt_tokens"], usage["completion_tokens"], called=called)
+        prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]
+        return Said(body["model"], usage["total_tokens"], prompt, completion, called=called)
 
     def whole(self, body):
         choice = body["choices"][0]

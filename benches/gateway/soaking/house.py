@@ -19,8 +19,8 @@ START_WITHIN, STOP_WITHIN, QUIET_WITHIN = 60, 60, 30
 # In dollars: a dozen answers.
 SMALL_BUDGET = 0.001
 TIGHT_LIMIT = 20
-# Who is asked for what: two that the catalogue knows, so that their models have prices. `aside` is outside of the chain:
-# it is asked only by name.
+# Who is asked for what: two that the catalogue knows, so that their models have prices. `aside` is outside of the
+# chain: it is asked only by name.
 FIRST, SECOND, ASIDE = "openai", "mistral", "aside"
 PROVIDERS = {
     FIRST: ["gpt-5.6-luna", "slow-50", "fail-500", "hang", "cut-10"],

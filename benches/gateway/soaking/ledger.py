@@ -1,4 +1,4 @@
-"""The ledger beside what the clients were told: for each key and model the same sums, to the token and the nanodollar."""
+"""The ledger beside what the clients were told: the same sums for each key and model, to token and nanodollar."""
 
 import collections
 import dataclasses
@@ -92,13 +92,14 @@ def check(records, booked, prices):
         unsure = sum(1 for record in records if record.key == key and record.end in ("left", "broken", "breach"))
         for model in sums[key].keys() | booked[key].rows.keys():
             compared, exact = compared + 1, exact + (unsure == 0)
-            wrong += differences(key, model, sums[key][model], booked[key].rows.get(model, collections.Counter()), unsure)
+            row = booked[key].rows.get(model, collections.Counter())
+            wrong += differences(key, model, sums[key][model], row, unsure)
     figures = f"{compared} rows, {exact} of them to the token and nanodollar, the others within what was left or cut"
     yield Line(not wrong, "the ledger is the sum of the answers", "; ".join(wrong[:10]) or figures)
     yield from lines_for_all(records, booked)
     priced = [record for record in records if record.said and record.said.cost_usd is not None]
-    off = [record for record in priced
-           if decimal.Decimal(repr(record.said.cost_usd)).quantize(NANO) != cost(prices.get(record.said.model), record.said)]
+    off = [said for said in (record.said for record in priced)
+           if decimal.Decimal(repr(said.cost_usd)).quantize(NANO) != cost(prices.get(said.model), said)]
     figures = f"{len(priced)} answers, {len(off)} off"
     yield Line(not off, "what an answer says it cost is its usage at the model's price", figures)
     held = {key: of.held_usd for key, of in booked.items() if of.held_usd}
@@ -118,7 +119,8 @@ def lines_for_all(records, booked):
         failed = sum(row["failed"] for row in of.rows.values())
         counted += requests
         # One that left before it was read has none. What a spent budget refused may have one.
-        most = sum(ends.values()) + sum(1 for record in records if (record.key, record.status) == (key, 429) and key == "poor")
+        refused = sum(1 for record in records if record.key == key == "poor" and record.status == 429)
+        most = sum(ends.values()) + refused
         if not sum(ends.values()) - ends["left"] <= requests <= most:
             wrong.append(f"{key}: {requests} lines for {dict(ends)}")
         if key not in ("poor", "rough") and failed != ends["refused"]:
@@ -139,4 +141,5 @@ def differences(key, model, answers, row, unsure):
                   ("USD", answers.cost_usd, row["cost_usd"], 0)]
     for what, least, found, room in pairs:
         if not least <= found <= least + room:
-            yield f"{key}, {model}: {found} {what} in the ledger, {least} in the answers" + (f" (+ {room})" if room else "")
+            most = f" to {least + room}" if room else ""
+            yield f"{key}, {model}: {found} {what} in the ledger, {least}{most} in the answers"

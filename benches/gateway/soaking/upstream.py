@@ -1,8 +1,8 @@
 """A provider that speaks OpenAI's API and does what a model's name tells it to.
 
 `fail-<status>`, `cut-<n>` (breaks off after n deltas), `hang`, `slow-<ms>`; any other name is answered, with usage that
-differs from answer to answer. `GET /stats` tells what is open and busy; `POST /away` refuses connections for a while, as
-a server that is restarted does.
+differs from answer to answer. `GET /stats` tells what is open and busy; `POST /away` refuses connections for a while,
+as a server that is restarted does.
 
   python -m soaking.upstream --port 9100 --gap-ms 2 --seed 1
 """
@@ -75,7 +75,8 @@ class Upstream:
         kind, _, figure = body["model"].partition("-")
         if kind == "fail":
             error = {"message": "told to fail", "type": "server_error", "param": None, "code": "told_to"}
-            return await self.json(writer, int(figure), {"error": error}, "retry-after: 1\r\n" if figure == "429" else "")
+            more = "retry-after: 1\r\n" if figure == "429" else ""
+            return await self.json(writer, int(figure), {"error": error}, more)
         if kind == "hang":
             # Until the caller leaves.
             return await reader.read(1) != b""

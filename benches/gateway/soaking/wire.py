@@ -38,7 +38,8 @@ class Connection:
 
     async def head(self):
         lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
+        fields = (line.partition(":") for line in lines[1:] if line)
+        headers = {name.lower(): value.strip() for name, _, value in fields}
         return int(lines[0].split()[1]), headers
 
     async def pieces(self, headers):
