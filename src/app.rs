@@ -144,6 +144,8 @@ impl App {
             store: Arc::clone(&store),
             keys: keys.clone(),
             limiter: limiter.clone(),
+            ledger: ledger.clone(),
+            vectors: Arc::clone(&embedder) as _,
             model: Arc::clone(&model),
             metrics: metrics.clone(),
         };
@@ -235,6 +237,9 @@ impl App {
         set("store", "commits", store.commits);
         set("store", "groups", store.groups);
         set("store", "poisoned", u64::from(store.poisoned.is_some()));
+        let journal = self.ledger.journal();
+        set("ledger", "lines_waiting", journal.waiting as u64);
+        set("ledger", "lines_lost", journal.lost);
         let model = self.model.stats();
         set("model", "active", model.active as u64);
         set("model", "waiting", model.waiting as u64);

@@ -65,7 +65,7 @@ impl App {
         let _turn = self.reloading.lock().await;
         let old = self.live();
         let refused = |error: &dyn std::fmt::Display| StartError(error.to_string());
-        let (read, source) = config::load(old.source.path()).map_err(|error| refused(&error))?;
+        let (read, source) = old.source.reload().map_err(|error| refused(&error))?;
         let needs_restart = fixed(&old.config, &read);
         let config = merged(&old.config, read);
         let registry = Arc::new(provider_setup::registry(&config, &*self.model)?);

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use muster_actors::Clock;
 use muster_actors::health::{Probe, Verdict};
 use muster_actors::keys::{Keys, Refusal, Token};
+use muster_actors::ledger::Ledger;
 use muster_actors::limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
 use muster_actors::provider::{BreakerState, Chain, ProviderStatus};
 use muster_actors::supervise::{ActorState, Tree};
-use muster_models::{ChatModel, Status};
+use muster_models::{ChatModel, EmbedModel, Status};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
 
@@ -28,7 +29,9 @@ pub struct Parts {
     pub store: StoreHandle,
     pub keys: Keys,
     pub limiter: RateLimiter,
+    pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
+    pub vectors: Arc<dyn EmbedModel>,
     pub metrics: Metrics,
 }
 
@@ -36,7 +39,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// One probe for each module that exists; weights and intervals are the catalogue's.
 pub fn all(parts: Parts) -> Vec<Probe> {
-    let Parts { data, live, clock, tree, store, keys, limiter, model, metrics } = parts;
+    let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     vec![
         http(metrics),
@@ -51,6 +54,8 @@ pub fn all(parts: Parts) -> Vec<Probe> {
         .critical(),
         gateway(live.clone(), model),
         Probe::new("providers", 3, 30 * SECOND, move || std::future::ready(providers(&chains.now().chain))),
+        budget(ledger),
+        embedder(vectors),
         settings(live),
     ]
 }
@@ -140,6 +145,55 @@ fn disk(data: PathBuf) -> Probe {
                 Ok(Ok(_)) => Verdict::Healthy,
                 Ok(Err(error)) => Verdict::Unhealthy(format!("the data folder takes no file: {error}")),
                 Err(error) => Verdict::Unhealthy(error.to_string()),
+            }
+        }
+    })
+    .critical()
+}
+
+/// Whether every line of the ledger reached its journal, and the actor behind it answers.
+fn budget(ledger: Ledger) -> Probe {
+    Probe::new("budget", 2, 60 * SECOND, move || {
+        let ledger = ledger.clone();
+        async move {
+            let journal = ledger.journal();
+            match ledger.status().await {
+                _ if journal.lost > 0 => Verdict::Unhealthy(format!("{} lines of the ledger were lost", journal.lost)),
+                Err(error) => Verdict::Unhealthy(error.to_string()),
+                Ok(_) if journal.waiting > 0 => {
+                    Verdict::Degraded(format!("{} lines of the ledger wait for the disk", journal.waiting))
+                }
+                Ok(_) => Verdict::Healthy,
+            }
+        }
+    })
+}
+
+/// A fixed sentence has a vector of length 1, and the same one each time.
+fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
+    let first: Arc<Mutex<Option<Vec<f32>>>> = Arc::default();
+    Probe::new("embedder", 3, 60 * SECOND, move || {
+        let (vectors, first) = (Arc::clone(&vectors), Arc::clone(&first));
+        async move {
+            match vectors.status() {
+                Status::Absent { mend } => return Verdict::Degraded(format!("no embedding model: {mend}")),
+                Status::Loading { percent } => return Verdict::Degraded(format!("loading ({percent} %)")),
+                Status::Failed { why, mend } => return Verdict::Unhealthy(format!("{why}: {mend}")),
+                Status::Ready => {}
+            }
+            let begun = Instant::now();
+            let vector = match vectors.embed(vec!["the quick brown fox".to_owned()]).await {
+                Ok(embedded) => embedded.vectors.into_iter().next().unwrap_or_default(),
+                Err(error) => return Verdict::Unhealthy(error.to_string()),
+            };
+            let norm = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            match first.get_or_insert_with(|| vector.clone()) {
+                // NaN is not near 1 either.
+                _ if !((norm - 1.0).abs() < 1e-3) => Verdict::Unhealthy(format!("a vector of length {norm}")),
+                known if *known != vector => Verdict::Unhealthy("the same text has another vector now".to_owned()),
+                _ if begun.elapsed() > Duration::from_millis(100) => Verdict::Degraded("over 100 ms a text".to_owned()),
+                _ => Verdict::Healthy,
             }
         }
     })

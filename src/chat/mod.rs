@@ -14,7 +14,7 @@ use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Usage};
 use crate::app::App;
 use crate::error::HttpError;
 use crate::guard::{Caller, Reservation};
-use crate::otel::{self, ChatSpan};
+use crate::otel::{self, ChatSpan, Operation};
 use crate::respond::RequestId;
 use crate::tokens;
 
@@ -123,14 +123,24 @@ pub async fn embed(
         traceparent: otel::traceparent(http),
         spend: spend(http, most),
     };
+    let span = app
+        .otel
+        .as_ref()
+        .map(|otel| ChatSpan::of(otel, Operation::Embeddings, ask.model.clone(), ask.traceparent.as_deref()));
     match app.live().chain.embed(ask).await {
         Ok(embedded) => {
+            if let Some(span) = &span {
+                span.embedded(&embedded);
+            }
             reservation.settle(embedded.usage.total());
             app.metrics.tokens(&embedded.provider_id, &embedded.model_id, embedded.usage);
             Ok(embedded)
         }
         Err(refused) => {
             reservation.settle(0);
+            if let Some(span) = &span {
+                span.refused(&refused);
+            }
             Err(HttpError::from(refused))
         }
     }

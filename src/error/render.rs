@@ -111,6 +111,10 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
             value(&ErrorB { error })
         }
         Dialect::Messages => value(&ErrorMessages::new(error, None)),
+        // A refusal of no single field, such as a provider's own, is told of the body as a whole.
+        Dialect::Agent if error.kind == Kind::Invalid && error.fields.is_empty() => {
+            json!({ "detail": [{ "type": "value_error", "loc": ["body"], "msg": error.message, "input": null }] })
+        }
         Dialect::Agent if error.kind == Kind::Invalid => json!({ "detail": error.fields }),
         Dialect::Agent => value(&ErrorAgent {
             detail: message.into(),

@@ -4,7 +4,7 @@ use actix_web::body::SizedStream;
 use actix_web::{HttpResponse, web};
 use bytes::{Bytes, BytesMut};
 use futures::stream::try_unfold;
-use muster_actors::Kind;
+use muster_actors::{Error, Kind};
 use tokio::io::AsyncReadExt as _;
 
 use crate::app::App;
@@ -42,5 +42,7 @@ pub async fn backup(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<HttpR
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn reload(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<web::Json<Reloaded>, HttpError> {
     let reloaded = app.reload().await;
-    Ok(web::Json(reloaded.map_err(|error| HttpError::new(Kind::Invalid, error.to_string()))?))
+    Ok(web::Json(reloaded.map_err(|error| {
+        HttpError(Error::field(Kind::Invalid, &["settings"], error.to_string(), serde_json::Value::Null))
+    })?))
 }

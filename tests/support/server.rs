@@ -41,7 +41,8 @@ impl Muster {
         let (tell, told) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                let app = App::start(config, Source::default(), Some(Token::parse(KEY).unwrap())).await.unwrap();
+                let source = Source::given(&config);
+                let app = App::start(config, source, Some(Token::parse(KEY).unwrap())).await.unwrap();
                 let server = Server::bind(app).unwrap();
                 let app = server.shared();
                 let killed = app.clone();

@@ -52,7 +52,10 @@ impl Till {
             model_limit,
             nanos: most,
         };
-        self.ledger.reserve(reserve).await.map_err(|refusal: Refusal| refusal.into())
+        self.ledger.reserve(reserve).await.map_err(|refusal| match refusal {
+            Refusal::Error(error) => error,
+            Refusal::Exhausted(spent) => Error::from(spent).retry_in(spent.resets_at.since(self.clock.now())),
+        })
     }
 }
 

@@ -1,0 +1,115 @@
+//! Settings are read again by SIGHUP and over HTTP: nothing that runs is lost, nothing bad is taken.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+use support::KEY;
+use support::client::{Client, PATIENCE};
+use support::dialect::Chat;
+use support::process::{Launch, Process};
+use support::upstream::{Act, Upstream};
+
+fn settings(folder: &Path, text: &str) {
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+fn client(process: &Process) -> Client {
+    Client::new(&process.url).with(KEY)
+}
+
+/// Waits, bounded, until `holds`.
+async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    let mut looks = tokio::time::interval(Duration::from_millis(20));
+    let waiting = async {
+        while !holds().await {
+            looks.tick().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what} did not come"));
+}
+
+#[tokio::test]
+async fn providers_come_and_go_while_a_stream_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (Upstream::start(Act::HeldAfter(1)), Upstream::start(Act::Answer(&["new"])));
+    settings(folder.path(), &old.provider("old", "alpha"));
+    let process = Launch::new(folder.path()).start();
+    let client = client(&process);
+    let mut running = Chat::B.stream(&client, "alpha").await;
+    running.wait_for("w0").await;
+
+    settings(folder.path(), &new.provider("new", "beta"));
+    let reloaded = client.post("/api/v1/admin/reload", &json!({})).await;
+    assert_eq!((reloaded.status, reloaded.json()), (200, json!({ "reloaded": ["provider"], "needs_restart": [] })));
+    let said = Chat::B.post(&client, "beta").await;
+    assert_eq!((said.status, said.json()["choices"][0]["message"]["content"].as_str()), (200, Some("new")));
+    assert_eq!(Chat::B.post(&client, "alpha").await.status, 404, "what is gone is gone");
+    let status = client.get("/api/v1/status").await.text;
+    assert!(status.contains("breaker-new") && !status.contains("\"id\":\"old\""), "{status}");
+    until("the old breaker's end", async || !client.get("/api/v1/status").await.text.contains("breaker-old")).await;
+
+    old.let_go();
+    let rest = running.rest().await;
+    assert_eq!(rest.last().unwrap().data, "[DONE]", "the stream ended as it began, along the old provider");
+}
+
+#[tokio::test]
+async fn a_hangup_takes_up_new_limits_and_keeps_what_was_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = Upstream::start(Act::Answer(&["hello"]));
+    let limits =
+        |rpm: u32| upstream.provider("one", "alpha") + &format!("[limits.plan_b.free]\nrequests_per_minute = {rpm}\n");
+    settings(folder.path(), &limits(2));
+    let process = Launch::new(folder.path()).start();
+    let admin = client(&process);
+    let free = admin.with(admin.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await);
+    let status = async || Chat::B.post(&free, "alpha").await.status;
+    assert_eq!((status().await, status().await, status().await), (200, 200, 429));
+    settings(folder.path(), &limits(4));
+    process.signal("HUP");
+    until("the new limit", async || status().await == 200).await;
+    // Two before and one now are three of four.
+    assert_eq!((status().await, status().await), (200, 429), "what was counted before still counts");
+}
+
+#[tokio::test]
+async fn bad_settings_are_refused_and_nothing_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = Upstream::start(Act::Answer(&["hello"]));
+    settings(folder.path(), &upstream.provider("one", "alpha"));
+    let process = Launch::new(folder.path()).start();
+    let client = client(&process);
+    for (text, named) in [
+        ("[chain]\nretreis = 2\n", "retreis"),
+        ("[log]\nlevel = \"loud\"\n", "loud"),
+        ("[[provider]]\nid = \"x\"\nkind = \"openai\"\nbase_url = \"ftp://x\"\nmodels = [\"m\"]\n", "base_url"),
+        ("[chain]\norder = [\"nobody\"]\n", "nobody"),
+    ] {
+        settings(folder.path(), text);
+        let refused = client.post("/api/v1/admin/reload", &json!({})).await;
+        assert_eq!(refused.status, 422, "{}", refused.text);
+        assert!(refused.text.contains(named), "{named}: {}", refused.text);
+        assert_eq!(Chat::B.post(&client, "alpha").await.status, 200, "the old settings still count");
+    }
+    // What takes a restart is said, and the rest is taken.
+    let text = upstream.provider("one", "alpha") + "[server]\nworkers = 1\nmax_body_bytes = 2048\n[llm]\nslots = 1\n";
+    settings(folder.path(), &text);
+    let reloaded = client.post("/api/v1/admin/reload", &json!({})).await.json();
+    assert_eq!(reloaded, json!({ "reloaded": ["server"], "needs_restart": ["server", "llm"] }));
+    let long = json!({ "message": "x".repeat(4096) });
+    assert_eq!(client.post("/api/chat", &long).await.status, 413);
+
+    let chat = client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
+    assert_eq!(client.with(chat).post("/api/v1/admin/reload", &json!({})).await.status, 403);
+}
