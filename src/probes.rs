@@ -189,8 +189,8 @@ fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
             let norm = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
             let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
             match first.get_or_insert_with(|| vector.clone()) {
-                // NaN is not near 1 either.
-                _ if !((norm - 1.0).abs() < 1e-3) => Verdict::Unhealthy(format!("a vector of length {norm}")),
+                // NaN is in no range.
+                _ if !(0.999..1.001).contains(&norm) => Verdict::Unhealthy(format!("a vector of length {norm}")),
                 known if *known != vector => Verdict::Unhealthy("the same text has another vector now".to_owned()),
                 _ if begun.elapsed() > Duration::from_millis(100) => Verdict::Degraded("over 100 ms a text".to_owned()),
                 _ => Verdict::Healthy,

@@ -46,7 +46,9 @@ pub fn set_level(log: &Log) -> Result<(), String> {
 }
 
 /// How the level of the process's one log is set.
-static LEVEL: OnceLock<Box<dyn Fn(EnvFilter) -> Result<(), String> + Send + Sync>> = OnceLock::new();
+static LEVEL: OnceLock<SetFilter> = OnceLock::new();
+
+type SetFilter = Box<dyn Fn(EnvFilter) -> Result<(), String> + Send + Sync>;
 
 fn remember<S: 'static>(handle: reload::Handle<EnvFilter, S>) {
     let _ = LEVEL.set(Box::new(move |filter| handle.reload(filter).map_err(|error| error.to_string())));
