@@ -17,6 +17,12 @@ PYTHON := .venv/bin/python
 # The tools of this folder come before those of the machine.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 BENCHED := muster-store muster-actors muster-models
+# The load tools that the gateway is measured with; they are no part of this repository.
+BENCH_TOOLS ?= ../shared/bench/gateway
+# What the gateway's benchmarks are told besides: make bench BENCH_ARGS="--secs 5"
+BENCH_ARGS ?=
+# How long `make soak` takes.
+MINUTES ?= 10
 
 .PHONY: help
 help: ## tell what there is
@@ -34,11 +40,32 @@ models: setup-build ## fetch the embedded models into models-cache (MODEL=small|
 	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm --dir models-cache
 
 .PHONY: bench
-bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model
+bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway
 	@for package in $(BENCHED); do \
 	    echo "== $$package"; \
 	    cargo bench --quiet $(LOCKED) --package "$$package" --bench '*'; \
 	done
+	@$(MAKE) --no-print-directory bench-gateway
+
+.PHONY: bench-gateway
+bench-gateway: setup-build ## measure the gateway beside a bare relay and the upstream direct
+	@echo "== gateway"
+	@if test -d "$(BENCH_TOOLS)"; then \
+	    cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay; \
+	fi
+	@$(PYTHON) benches/gateway/run.py --tools "$(BENCH_TOOLS)" --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: bench-peers
+bench-peers: setup-build ## the same, beside LiteLLM, Portkey and the vLLM router, which it installs
+	@if test -d "$(BENCH_TOOLS)"; then \
+	    cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay; \
+	fi
+	@$(PYTHON) benches/gateway/peers.py --tools "$(BENCH_TOOLS)" --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: soak
+soak: setup-build ## mixed load with faults for MINUTES=10: nothing leaks, every request ends, the ledger adds up
+	@cargo build --release --quiet $(LOCKED) --bin muster
+	@$(PYTHON) benches/gateway/soak.py --muster "$(TARGET)/release/muster" --minutes $(MINUTES)
 
 ## Checking it
 
@@ -78,7 +105,7 @@ built: setup
 	@test -x "$(MUSTER_BIN)" || { echo "no $(MUSTER_BIN): run make test-rust first" >&2; exit 1; }
 
 .PHONY: test-python
-test-python: built models-small ## the official Python clients and LangChain against a running server (after test-rust)
+test-python: built models-small ## the official Python clients, LangChain and a short soak (after test-rust)
 	@$(PYTEST) tests/openai_client tests/clients
 
 .PHONY: test-node

@@ -131,6 +131,10 @@ async fn a_keys_budget_holds_under_a_race_and_is_then_spent_to_the_last_call() {
                     (&error["code"], &error["type"]),
                     (&json!("insufficient_quota"), &json!("rate_limit_error"))
                 );
+                // The month's end is far: clients that would sleep until then are told not to.
+                let wait = got.number("retry-after").unwrap();
+                assert!(wait <= 31 * 24 * 3600, "{wait}");
+                assert_eq!(got.header("x-should-retry"), (wait > 120).then_some("false"));
             }
             other => panic!("{other}: {}", got.text),
         }

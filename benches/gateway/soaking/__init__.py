@@ -1,0 +1,1 @@
+"""Mixed load with faults against one server, every answer counted."""
