@@ -125,6 +125,11 @@ pub fn nobody() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
+/// The provider of such an address.
+pub fn refused_provider(id: &str, model: &str) -> String {
+    Wire::OpenAi.provider(nobody(), id, model)
+}
+
 async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<()> {
     let mut buffer = Vec::new();
     loop {
