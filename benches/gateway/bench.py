@@ -15,8 +15,9 @@ import urllib.error
 import urllib.request
 
 KEY = "mst_benchbenchaa_" + "b" * 43
+MODEL = "gpt-4o-mini"
 # Muster knows the prices of these by their providers, and so has a budget to keep.
-MODEL, PACED_MODEL = "gpt-5.6-luna", "mistral-small"
+PRICED, PACED_PRICED = "gpt-5.6-luna", "mistral-small"
 WARM_UP_SECS = 0.3
 
 
@@ -118,7 +119,8 @@ def until_answered(endpoint, load, patience=60):
     """Asks until it is answered as this load is; raises `Failed` with what was said instead."""
     until, why = time.monotonic() + patience, ""
     headers = dict(header.split(": ", 1) for header in endpoint.headers) | {"content-type": "application/json"}
-    body = {"model": endpoint.model, "messages": [{"role": "user", "content": "Hi"}], "stream": load != "whole"}
+    body = {"model": endpoint.model, "messages": [{"role": "user", "content": "Hi"}], "temperature": 0.7,
+            "max_tokens": 256, "stream": load != "whole"}
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while time.monotonic() < until:
         request = urllib.request.Request(
@@ -175,7 +177,7 @@ def muster_side(binary, upstreams, processes, folder):
     providers = "".join(
         f'[[provider]]\nid = "{name}"\nkind = "openai"\nbase_url = "http://127.0.0.1:{upstream}/v1"\n'
         f'api_key_env = ""\nmodels = ["{model}"]\n'
-        for name, upstream, model in (("openai", upstreams.fast, MODEL), ("mistral", upstreams.paced, PACED_MODEL)))
+        for name, upstream, model in (("openai", upstreams.fast, PRICED), ("mistral", upstreams.paced, PACED_PRICED)))
     path = folder / "config.toml"
     path.write_text(f'[store]\npath = "{folder}/data"\n[llm]\nmodel = "none"\ncache = "{folder}/none"\n'
                     f"{providers}")
@@ -185,8 +187,8 @@ def muster_side(binary, upstreams, processes, folder):
     limits = {name: 10**12 for name in ("requests_per_minute", "requests_per_hour", "tokens_per_minute")}
     wanted = {"name": "bench", "scopes": ["chat"], "plan_b": "enterprise", "limits": limits, "budget_usd": 1e6}
     header = f"Authorization: Bearer {post(port, '/api/v1/keys', wanted, KEY)['key']}"
-    return Side("muster", Endpoint(port, process.pid, headers=(header,)),
-                Endpoint(port, process.pid, PACED_MODEL, (header,)))
+    return Side("muster", Endpoint(port, process.pid, PRICED, (header,)),
+                Endpoint(port, process.pid, PACED_PRICED, (header,)))
 
 
 def load_once(tools, side, load, connections, secs):

@@ -123,7 +123,7 @@ def try_side(peer, target, house, upstreams):
         folder = install(peer, target)
         short = peer.name.lower().replace(" ", "-")
         side = bench.Side(peer.name, peer.start(house, folder, short, upstreams.fast, bench.MODEL),
-                          peer.start(house, folder, f"{short}-paced", upstreams.paced, bench.PACED_MODEL))
+                          peer.start(house, folder, f"{short}-paced", upstreams.paced, bench.MODEL))
         bench.until_answered(side.fast, "whole")
     except (bench.Failed, OSError, subprocess.TimeoutExpired) as why:
         print(f"NOT MEASURED: {peer.name} {peer.version}: {why}", flush=True)
