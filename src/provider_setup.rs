@@ -9,7 +9,7 @@ use muster_actors::provider::{ChainOptions, Provider, Till, TokenCounter};
 use muster_models::ChatModel;
 use muster_providers::{
     Adapter, AnthropicAdapter, Catalogue, ChatRequest, ConfigError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter,
-    GeminiAdapter, HttpConfig, OpenAiAdapter, ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
+    GeminiAdapter, HttpConfig, OpenAiAdapter, Price, ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
 };
 
 use crate::app::{StartError, failed};
@@ -36,6 +36,10 @@ fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSetti
         api_key_env: provider.api_key_env.clone(),
         has_key: provider.api_key.is_some(),
         models: provider.models.clone(),
+        price: provider.price.map(|price| Price {
+            input_per_million: price.input_per_million,
+            output_per_million: price.output_per_million,
+        }),
     };
     said.with_defaults(catalogue)
 }

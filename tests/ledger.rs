@@ -192,6 +192,28 @@ async fn a_model_without_room_is_passed_over() {
 }
 
 #[tokio::test]
+async fn what_has_no_known_price_is_not_for_keys_with_a_budget() {
+    let upstream = Upstream::start(Act::Answer(WORDS));
+    let order = "[chain]\norder = [\"one\"]\n";
+    let muster = Muster::start(&(upstream.provider("one", "own-model") + order));
+    let admin = muster.client();
+    let key = json!({ "name": "n", "scopes": ["chat"], "budget_usd": 5.0 });
+    let body = json!({ "model": "own-model", "messages": [{ "role": "user", "content": "hi" }] });
+    let refused = admin.with(admin.make_key(&key).await).post("/v1/chat/completions", &body).await;
+    assert_eq!(refused.status, 429, "{}", refused.text);
+    assert!(refused.text.contains("price"), "it says how to mend it: {}", refused.text);
+    assert_eq!(admin.post("/v1/chat/completions", &body).await.status, 200, "without a budget it is only unpriced");
+    assert_eq!(usage(&admin, "").await["total"]["unpriced_requests"], 1);
+
+    let price = "price = { input_per_million = 1.0, output_per_million = 10.0 }\n";
+    let muster = Muster::start(&(upstream.provider("one", "own-model") + price + order));
+    let admin = muster.client();
+    let client = admin.with(admin.make_key(&key).await);
+    assert_eq!(client.post("/v1/chat/completions", &body).await.status, 200);
+    close(&usage(&client, "").await["total"]["cost_usd"], 27e-6);
+}
+
+#[tokio::test]
 async fn the_gateways_own_bounds() {
     let (slow, quick) = (Upstream::start(Act::HangBeforeHeaders), Upstream::start(Act::Answer(WORDS)));
     let muster = Muster::start(&(slow.provider("slow", "a") + &quick.provider("quick", "b")));

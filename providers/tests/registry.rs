@@ -9,7 +9,8 @@
 use std::sync::Arc;
 
 use muster_providers::{
-    Candidate, Catalogue, Fault, FaultClass, NamedBy, Phase, ProviderSettings, Registry, RegistryError, ResolveError,
+    Candidate, Catalogue, Fault, FaultClass, NamedBy, Phase, Price, ProviderSettings, Registry, RegistryError,
+    ResolveError,
 };
 use proptest::prelude::*;
 
@@ -20,6 +21,7 @@ fn provider(id: &str, models: &[&str]) -> ProviderSettings {
         base_url: Some("http://127.0.0.1:1/v1".to_owned()),
         api_key_env: None,
         has_key: false,
+        price: None,
         models: models.iter().map(|m| (*m).to_owned()).collect(),
     }
 }
@@ -273,6 +275,11 @@ fn sampling_follows_the_catalogue_and_the_reasoning_families() {
     }
     // Not the price, though: a proxy's is its own.
     assert_eq!(first(&registry, "gpt-5.6").price, None);
+    let price = Price { input_per_million: 1.0, output_per_million: 2.0 };
+    let told = |id| ProviderSettings { price: Some(price), ..provider(id, &["gpt-5.6"]) };
+    for id in ["corp", "openai"] {
+        assert_eq!(first(&self::registry(&[told(id)]), "gpt-5.6").price, Some(price), "what the settings say: {id}");
+    }
 }
 
 #[test]

@@ -214,6 +214,10 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return bad("budget.models", "takes USD, 0 or more, by model");
     }
     for provider in &config.provider {
+        let amounts = provider.price.iter().flat_map(|price| [price.input_per_million, price.output_per_million]);
+        if amounts.into_iter().any(|usd| !usd.is_finite() || usd < 0.0) {
+            return bad(&format!("provider {}: price", provider.id), "takes USD for a million tokens, 0 or more");
+        }
         if provider.kind != "embedded" && provider.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
             return bad(&format!("provider {}: base_url", provider.id), "takes an http or https URL, up to /v1");
         }

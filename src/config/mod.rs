@@ -185,9 +185,20 @@ pub struct Provider {
     /// `*` takes any name.
     #[serde(default)]
     pub models: Vec<String>,
+    /// What it asks for each of its models; left out: what the catalogue knows of its own models, else nothing known.
+    #[serde(default)]
+    pub price: Option<PriceSetting>,
     /// The key, once read from `api_key_env`.
     #[serde(skip)]
     pub api_key: Option<Secret>,
+}
+
+/// USD for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceSetting {
+    pub input_per_million: f64,
+    pub output_per_million: f64,
 }
 
 /// Money of a calendar month (UTC); a key's own stands in its record.

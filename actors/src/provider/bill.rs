@@ -29,6 +29,16 @@ impl Till {
     /// # Errors
     /// `BudgetExhausted` where a budget has no room for it, `Unavailable` where the ledger cannot be asked.
     pub(super) async fn hold(&self, spend: &Spend, candidate: &Candidate) -> Result<Hold, Error> {
+        let model_limit = self.model_limit(&candidate.model_id);
+        let bounded = spend.call_limit.is_some() || Ledger::needs_hold(spend.key_limit, model_limit);
+        if candidate.price.is_none() && bounded {
+            let message = format!(
+                "what {} costs at {} is not known, so no budget can bound it: the operator can set `price` of that \
+                 [[provider]]",
+                candidate.model_id, candidate.provider_id
+            );
+            return Err(Error::new(Kind::BudgetExhausted, message));
+        }
         let most = candidate.price.map_or(0, |price| price.nanos(spend.most));
         if let Some(limit) = spend.call_limit.filter(|limit| most > *limit) {
             let usd = |nanos: u64| nanos as f64 / 1e9;
@@ -41,7 +51,6 @@ impl Till {
             );
             return Err(Error::new(Kind::BudgetExhausted, message));
         }
-        let model_limit = self.model_limit(&candidate.model_id);
         if most == 0 || !Ledger::needs_hold(spend.key_limit, model_limit) {
             return Ok(Hold::none());
         }

@@ -154,7 +154,7 @@ fn embedding_candidate(
         model_id: entry.map_or(upstream, |entry| &entry.id).to_owned(),
         entry: None,
         takes_sampling: false,
-        price: entry.map(Price::of_embedding),
+        price: entry.map(Price::of_embedding).or(provider.price),
         named_by,
     }
 }

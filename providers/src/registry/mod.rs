@@ -46,6 +46,8 @@ struct Provider {
     takes_any: bool,
     /// Those of its names that the catalogue has as embedding models; not among `models`.
     embeddings: Vec<String>,
+    /// In place of the catalogue's.
+    price: Option<Price>,
     /// The setting without which it serves nothing.
     missing: Option<String>,
 }
@@ -144,7 +146,7 @@ impl Registry {
             upstream_model: upstream.to_owned(),
             model_id,
             takes_sampling,
-            price: entry.as_ref().map(Price::of),
+            price: provider.price.or_else(|| entry.as_ref().map(Price::of)),
             entry,
             named_by,
         }
@@ -169,6 +171,7 @@ impl Provider {
             models: vec![EMBEDDED_MODEL.to_owned()],
             takes_any: false,
             embeddings: Vec::new(),
+            price: None,
             missing: None,
         }
     }

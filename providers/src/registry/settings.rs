@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::{Provider, WILDCARD};
-use crate::Catalogue;
+use crate::{Catalogue, Price};
 
 /// One `[[provider]]` of the configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderSettings {
     pub id: String,
     /// `openai`, `anthropic`, `gemini` or `embedded`.
@@ -18,6 +18,8 @@ pub struct ProviderSettings {
     pub has_key: bool,
     /// Names of models; `*` takes any name.
     pub models: Vec<String>,
+    /// What this provider asks for each of its models, in place of what the catalogue knows.
+    pub price: Option<Price>,
 }
 
 impl ProviderSettings {
@@ -145,6 +147,7 @@ fn provider(settings: &ProviderSettings) -> Result<Provider, RegistryError> {
         models,
         takes_any,
         embeddings: Vec::new(),
+        price: settings.price,
         missing: key.filter(|_| !settings.has_key).cloned(),
     })
 }

@@ -50,6 +50,7 @@ fn settings(id: &str, models: &[&str]) -> ProviderSettings {
         base_url: Some("http://127.0.0.1:9/v1".to_owned()),
         models: models.iter().map(|&model| model.to_owned()).collect(),
         has_key: true,
+        price: None,
         ..ProviderSettings::default()
     }
 }
