@@ -160,6 +160,7 @@ async fn a_model_without_room_is_passed_over() {
     let (cheap, dear) = (Upstream::start(Act::Answer(WORDS)), Upstream::start(Act::Answer(WORDS)));
     let settings = dear.provider("openai", "gpt-5.6").replace("[[provider]]\n", "[[provider]]\napi_key_env = \"\"\n")
         + &cheap.provider("other", "local")
+        + "price = { input_per_million = 0.0, output_per_million = 0.0 }\n"
         + "[budget]\nmodels = { \"gpt-5.6\" = 0.0005 }\n";
     let muster = Muster::start(&settings);
     let client = muster.client();
