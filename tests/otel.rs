@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use support::KEY;
 use support::client::{Client, PATIENCE, answer};
 use support::process::{Launch, Process};
-use support::upstream::{Act, Upstream};
+use support::upstream::{Act, Upstream, refused_provider};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -142,7 +142,7 @@ async fn a_request_is_a_span_under_its_callers_with_the_chat_below_and_no_words_
     // Nobody listens at port 9 (discard) of this machine.
     let down =
         "[[provider]]\nid = \"down\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nmodels = [\"alpha\"]\n";
-    let process = launch(folder.path(), &(down.to_owned() + &upstream.provider("one", "alpha")), &collector);
+    let process = launch(folder.path(), &(down + &upstream.provider("one", "alpha")), &collector);
     let client = Client::new(&process.url).with(KEY);
     let sent = client.posting("/v1/chat/completions", &ask(false));
     let got = answer(sent.header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"))).await;
