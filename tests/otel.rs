@@ -139,9 +139,7 @@ async fn end(mut process: Process) -> Duration {
 async fn a_request_is_a_span_under_its_callers_with_the_chat_below_and_no_words_of_it() {
     let (folder, collector) = (tempfile::tempdir().unwrap(), Collector::start(true).await);
     let upstream = Upstream::start(Act::Answer(&["answer-", "nobody-hears"]));
-    // Nobody listens at port 9 (discard) of this machine.
-    let down =
-        "[[provider]]\nid = \"down\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nmodels = [\"alpha\"]\n";
+    let down = refused_provider("down", "alpha");
     let process = launch(folder.path(), &(down + &upstream.provider("one", "alpha")), &collector);
     let client = Client::new(&process.url).with(KEY);
     let sent = client.posting("/v1/chat/completions", &ask(false));
