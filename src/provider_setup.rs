@@ -112,7 +112,7 @@ const BYTES_PER_TOKEN: usize = 4;
 
 impl TokenCounter for Counter {
     fn prompt(&self, _: &str, request: &ChatRequest) -> u32 {
-        tokens::of_prompt(&*self.0, request, BYTES_PER_TOKEN)
+        tokens::of_prompt(&*self.0, request.messages.iter(), BYTES_PER_TOKEN)
     }
 
     fn text(&self, _: &str, text: &str) -> u32 {

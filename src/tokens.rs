@@ -1,7 +1,7 @@
 //! Tokens counted here, by the embedded model's tokenizer, the only one at hand.
 
 use muster_models::ChatModel;
-use muster_providers::ChatRequest;
+use muster_providers::{ChatRequest, Message};
 
 /// Longer texts would hold a serving thread up: they are not tokenized.
 const MAX_COUNTED_BYTES: usize = 4 << 10;
@@ -17,8 +17,12 @@ pub fn of_text(model: &dyn ChatModel, text: &str, bytes_per_token: usize) -> u32
 }
 
 /// Tokens of a whole prompt; long is what is long together.
-pub fn of_prompt(model: &dyn ChatModel, request: &ChatRequest, bytes_per_token: usize) -> u32 {
-    let texts = || request.messages.iter().flat_map(|message| message.content.texts());
+pub fn of_prompt<'a>(
+    model: &dyn ChatModel,
+    messages: impl Iterator<Item = &'a Message> + Clone,
+    bytes_per_token: usize,
+) -> u32 {
+    let texts = || messages.clone().flat_map(|message| message.content.texts());
     let long = texts().map(str::len).sum::<usize>() > MAX_COUNTED_BYTES;
     let counted = |text| if long { rough(text, bytes_per_token) } else { of_text(model, text, bytes_per_token) };
     texts().map(|text| counted(text).saturating_add(TURN_TOKENS)).fold(0, u32::saturating_add)

@@ -9,7 +9,7 @@ use muster_actors::Kind;
 use muster_actors::ledger::nanos_of_usd;
 use muster_actors::limits::Estimate;
 use muster_actors::provider::{Answer, ChatAsk, EmbedAsk, Embedded, Settlement, Spend, StreamEnd, Streaming};
-use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Usage};
+use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Message, Usage};
 
 use crate::app::App;
 use crate::error::HttpError;
@@ -155,8 +155,8 @@ fn request_id(http: &HttpRequest) -> String {
 /// A short prompt is counted by the embedded model's tokenizer where it is loaded; a long one would hold a serving
 /// thread up, and is taken as a token for three bytes, rather too many than too few. What is charged in the end is what
 /// the provider counted.
-pub fn estimate(app: &App, request: &ChatRequest, max_tokens: u32) -> Estimate {
-    let prompt = tokens::of_prompt(&*app.model, request, RESERVED_BYTES_PER_TOKEN);
+pub fn estimate<'a>(app: &App, messages: impl Iterator<Item = &'a Message> + Clone, max_tokens: u32) -> Estimate {
+    let prompt = tokens::of_prompt(&*app.model, messages, RESERVED_BYTES_PER_TOKEN);
     Estimate { prompt: prompt.into(), completion: max_tokens.into() }
 }
 

@@ -67,7 +67,7 @@ impl ChatABody {
 
 impl Priced for ChatABody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, &self.request(), MAX_TOKENS)
+        chat::estimate(app, self.request().messages.iter(), MAX_TOKENS)
     }
 }
 

@@ -72,7 +72,7 @@ impl ChatAgentBody {
 
 impl Priced for ChatAgentBody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, &self.request(), self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))
+        chat::estimate(app, self.messages.iter(), self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))
     }
 }
 

@@ -39,7 +39,7 @@ pub async fn complete(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, sent, reservation, .. } = request;
-    let ask = chat::ask(&http, Some(body.model.clone()), body.request(Some(sent)), &reservation);
+    let ask = chat::ask(&http, Some(body.model.clone()), body.request(sent), &reservation);
     let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
     if body.stream {
         let streaming = chat::stream(&app, ask, reservation).await?;

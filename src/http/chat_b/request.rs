@@ -188,7 +188,7 @@ impl ChatCompletionBody {
     }
 
     /// The request in the internal form. `sent` is the body as it came.
-    pub fn request(&self, sent: Option<Bytes>) -> ChatRequest {
+    pub fn request(&self, sent: Bytes) -> ChatRequest {
         let single = |number: Option<f64>| number.map(|number| number as f32);
         ChatRequest {
             messages: self.messages.clone(),
@@ -207,7 +207,7 @@ impl ChatCompletionBody {
             tool_choice: self.tool_choice.clone(),
             parallel_tool_calls: self.parallel_tool_calls,
             n: self.n,
-            verbatim: sent,
+            verbatim: Some(sent),
             beyond: self.beyond,
         }
     }
@@ -215,10 +215,8 @@ impl ChatCompletionBody {
 
 impl Priced for ChatCompletionBody {
     fn estimate(&self, app: &App) -> Estimate {
-        {
-            // Each answer may be as long as the limit.
-            let answers = self.limit().saturating_mul(self.n.max(1));
-            chat::estimate(app, &self.request(None), answers)
-        }
+        // Each answer may be as long as the limit.
+        let answers = self.limit().saturating_mul(self.n.max(1));
+        chat::estimate(app, self.messages.iter(), answers)
     }
 }

@@ -212,7 +212,7 @@ impl MessagesBody {
 
 impl Priced for MessagesBody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, &self.request(), self.max_tokens)
+        chat::estimate(app, self.system.iter().chain(&self.messages), self.max_tokens)
     }
 }
 

@@ -262,7 +262,7 @@ impl ResponsesBody {
 
 impl Priced for ResponsesBody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, &self.request(), self.limit())
+        chat::estimate(app, self.request().messages.iter(), self.limit())
     }
 }
 
