@@ -1,14 +1,6 @@
 //! The API's description is true: every route is in it, everything in it is there, its pages need no network.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,14 +1,6 @@
 //! `muster backup`, `restore`, `verify` and `compact`: what was acknowledged comes back, and nothing comes back by half.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::fs;
 use std::io::Read;

@@ -1,21 +1,10 @@
 //! Every way a provider can break, over each provider's wire, in each dialect, whole and streamed: what the client sees
 //! where nobody else is left and where a healthy one follows, what the breaker learns, what is charged.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-#[path = "chain_faults/faults.rs"]
 mod faults;
-#[path = "chain_faults/house.rs"]
 mod house;
-#[path = "chain_faults/matrix.rs"]
 mod matrix;
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

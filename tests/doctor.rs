@@ -1,14 +1,6 @@
 //! `muster doctor`: what is wrong, and how to mend it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::path::Path;
 

@@ -1,15 +1,7 @@
 //! The embedded model behind the server: each dialect, its bounds, its death. Needs the small model's file.
 
 #![cfg(feature = "llm")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

@@ -1,14 +1,6 @@
 //! Vectors over HTTP: of a provider, and of the model in this process where its files are there.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 use std::time::Duration;

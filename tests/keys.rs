@@ -1,14 +1,6 @@
 //! API keys: made, listed, used, ended, over HTTP.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 

@@ -1,14 +1,6 @@
 //! `muster keys`: on a stopped server's data folder, and through a running server.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::path::Path;
 use std::process::{Command, Output};

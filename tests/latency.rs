@@ -1,14 +1,6 @@
 //! What may not be slow: the first token of an instant upstream, and the way from start to live.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,14 +1,6 @@
 //! The ledger and its budgets, over HTTP: one line for each request whatever its dialect, exact under races, across kills.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use futures::future::join_all;
 use serde_json::{Value, json};

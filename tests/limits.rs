@@ -1,14 +1,6 @@
 //! Limits over real sockets and real restarts: the headers tell, the plan holds, no restart is a way round it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use serde_json::json;
 use support::KEY;

@@ -1,14 +1,6 @@
 //! The program as an operator meets it: its start, its refusals to start, its end.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::net::TcpStream;
 use std::path::Path;

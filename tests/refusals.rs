@@ -1,14 +1,6 @@
 //! What every dialect answers to bad requests: status, whole body and headers, as one table.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use reqwest::{Body, Method};
 use serde_json::{Value, json};

@@ -1,14 +1,6 @@
 //! Settings are read again by SIGHUP and over HTTP: nothing that runs is lost, nothing bad is taken.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::path::Path;
 use std::time::Duration;

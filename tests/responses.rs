@@ -1,14 +1,6 @@
 //! OpenAI's Responses API: what an upstream is asked, answers, the exact events, every refusal's shape.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,14 +1,6 @@
 //! HTTPS by the program itself: who trusts its certificate is served, and what cannot be used stops the start.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test's helpers may fail it"
-)]
-
-mod support;
+use crate::support;
 
 use std::fs;
 use std::io::{Read, Write};

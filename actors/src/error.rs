@@ -25,6 +25,14 @@ pub enum Kind {
     MethodNotAllowed,
     Conflict,
     IdempotencyConflict,
+    /// `If-Match` names a version that is not the present one.
+    PreconditionFailed,
+    /// The request needs an `If-Match`.
+    PreconditionRequired,
+    /// A range that the content does not have.
+    RangeNotSatisfiable,
+    /// The path speaks WebSocket only.
+    UpgradeRequired,
     TooLarge,
     UnsupportedMediaType,
     /// Too many requests or tokens for now.
@@ -67,11 +75,23 @@ pub struct Error {
     pub retry_after: Option<Duration>,
     /// The methods that the path takes, for `Kind::MethodNotAllowed`.
     pub allow: Option<String>,
+    /// A code more exact than the kind's own, such as `invalid_credentials`.
+    pub code: Option<&'static str>,
+    /// What a program may act on, such as the moves that would be allowed.
+    pub details: Option<Box<serde_json::Value>>,
 }
 
 impl Error {
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), fields: Vec::new(), retry_after: None, allow: None }
+        Self {
+            kind,
+            message: message.into(),
+            fields: Vec::new(),
+            retry_after: None,
+            allow: None,
+            code: None,
+            details: None,
+        }
     }
 
     /// A refusal of one field. `loc` is its place, such as `["body", "messages"]`.
@@ -81,7 +101,21 @@ impl Error {
         let message = if name.is_empty() { msg.clone() } else { format!("{name}: {msg}") };
         let field =
             FieldError { kind: "value_error", loc: loc.iter().map(|&part| part.to_owned()).collect(), msg, input };
-        Self { kind, message, fields: vec![field], retry_after: None, allow: None }
+        Self { fields: vec![field], ..Self::new(kind, message) }
+    }
+
+    /// Says a code more exact than the kind's own.
+    #[must_use]
+    pub fn coded(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// Says what a program may act on.
+    #[must_use]
+    pub fn detailing(mut self, details: serde_json::Value) -> Self {
+        self.details = Some(Box::new(details));
+        self
     }
 
     /// Says which methods would have been taken.

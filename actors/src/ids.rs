@@ -14,6 +14,24 @@ pub enum IdKind {
     Response,
     /// A function that an answer asks to be called.
     FunctionCall,
+    User,
+    Session,
+    Device,
+    /// What an operator asks a device to do.
+    Command,
+    Incident,
+    Alert,
+    Geofence,
+    /// A firmware image and its manifest.
+    Artifact,
+    /// A rollout of firmware.
+    Job,
+    /// Something that happened, unique over all channels of the feed.
+    Event,
+    /// A live socket.
+    Connection,
+    /// An entry of the audit log.
+    Audit,
 }
 
 impl IdKind {
@@ -27,6 +45,18 @@ impl IdKind {
             Self::Message => "msg",
             Self::Response => "resp",
             Self::FunctionCall => "fc",
+            Self::User => "usr",
+            Self::Session => "ses",
+            Self::Device => "dev",
+            Self::Command => "cmd",
+            Self::Incident => "inc",
+            Self::Alert => "alr",
+            Self::Geofence => "gf",
+            Self::Artifact => "art",
+            Self::Job => "job",
+            Self::Event => "evt",
+            Self::Connection => "con",
+            Self::Audit => "aud",
         }
     }
 }

@@ -96,13 +96,16 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
         Dialect::Disaster => json!({
             "success": false,
             "message": message,
-            "error": if error.fields.is_empty() { json!({"code": code(error.kind)}) }
-                     else { json!({"code": code(error.kind), "details": error.fields}) },
+            "error": match (&error.details, error.fields.as_slice()) {
+                (Some(details), _) => json!({"code": code(error), "details": details}),
+                (None, []) => json!({"code": code(error)}),
+                (None, fields) => json!({"code": code(error), "details": fields}),
+            },
             "timestamp": now.rfc3339(),
         }),
         Dialect::A | Dialect::Medical => value(&ErrorA {
             success: false,
-            error: ErrorADetail { code: code(error.kind).to_owned(), message, field, details: error.fields.clone() },
+            error: ErrorADetail { code: code(error).to_owned(), message, field, details: error.fields.clone() },
             timestamp: now.rfc3339(),
         }),
         Dialect::B => {
@@ -118,7 +121,7 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
         Dialect::Agent if error.kind == Kind::Invalid => json!({ "detail": error.fields }),
         Dialect::Agent => value(&ErrorAgent {
             detail: message.into(),
-            error_code: Some(code(error.kind).to_uppercase()),
+            error_code: Some(code(error).to_uppercase()),
             timestamp: Some(now.rfc3339()),
         }),
     }

@@ -1,7 +1,7 @@
 //! The one table: what each kind of refusal is in each dialect.
 
 use actix_web::http::StatusCode;
-use muster_actors::Kind;
+use muster_actors::{Error, Kind};
 
 use super::Dialect;
 
@@ -30,6 +30,10 @@ const fn row(kind: Kind) -> Row {
         Kind::MethodNotAllowed => (405, "method_not_allowed", (INVALID, "method_not_allowed")),
         Kind::Conflict => (409, "conflict", (INVALID, "conflict")),
         Kind::IdempotencyConflict => (409, "idempotency_conflict", (INVALID, "idempotency_conflict")),
+        Kind::PreconditionFailed => (412, "precondition_failed", (INVALID, "precondition_failed")),
+        Kind::PreconditionRequired => (428, "precondition_required", (INVALID, "precondition_required")),
+        Kind::RangeNotSatisfiable => (416, "range_not_satisfiable", (INVALID, "range_not_satisfiable")),
+        Kind::UpgradeRequired => (426, "upgrade_required", (INVALID, "upgrade_required")),
         Kind::TooLarge => (413, "payload_too_large", (INVALID, "payload_too_large")),
         Kind::UnsupportedMediaType => (415, "unsupported_media_type", (INVALID, "unsupported_media_type")),
         Kind::RateLimited => (429, "rate_limit_exceeded", (LIMIT, "rate_limit_exceeded")),
@@ -54,9 +58,9 @@ pub fn status(kind: Kind, dialect: Dialect) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// A kind's stable code, as all dialects but B say it.
-pub fn code(kind: Kind) -> &'static str {
-    row(kind).code
+/// A refusal's stable code, as all dialects but B say it: its own, or its kind's.
+pub fn code(error: &Error) -> &'static str {
+    error.code.unwrap_or_else(|| row(error.kind).code)
 }
 
 /// The Messages API's `type`, of those that its clients know.

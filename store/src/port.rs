@@ -19,11 +19,64 @@ pub enum Tree {
     Limits,
     /// Spending by key, model and day.
     Ledger,
+    /// People who may log in.
+    Users,
+    /// Logins and the generations of their refresh tokens.
+    Sessions,
+    /// Devices of the network.
+    Devices,
+    /// The latest telemetry of devices.
+    Telemetry,
+    /// What devices were asked to do.
+    Commands,
+    /// Incidents.
+    Incidents,
+    /// What happened to each incident, append-only.
+    Timeline,
+    /// Published and imported CAP alerts.
+    Alerts,
+    /// Geofences and who is inside.
+    Geofences,
+    /// Firmware artifacts (their images are files).
+    Artifacts,
+    /// Firmware jobs.
+    Jobs,
+    /// Firmware jobs, device by device.
+    Executions,
+    /// Events that were committed, until the feed has journalled them.
+    Outbox,
+    /// The feed's own facts: epochs, offsets.
+    Feed,
+    /// First answers by `Idempotency-Key`.
+    Idempotency,
+    /// Security-relevant acts, append-only.
+    Audit,
 }
 
 impl Tree {
     /// Every tree, in a fixed order.
-    pub const ALL: [Self; 4] = [Self::Meta, Self::Keys, Self::Limits, Self::Ledger];
+    pub const ALL: [Self; 20] = [
+        Self::Meta,
+        Self::Keys,
+        Self::Limits,
+        Self::Ledger,
+        Self::Users,
+        Self::Sessions,
+        Self::Devices,
+        Self::Telemetry,
+        Self::Commands,
+        Self::Incidents,
+        Self::Timeline,
+        Self::Alerts,
+        Self::Geofences,
+        Self::Artifacts,
+        Self::Jobs,
+        Self::Executions,
+        Self::Outbox,
+        Self::Feed,
+        Self::Idempotency,
+        Self::Audit,
+    ];
 
     /// The tree's name on disk and in snapshots.
     #[must_use]
@@ -33,6 +86,22 @@ impl Tree {
             Self::Keys => "keys",
             Self::Limits => "limits",
             Self::Ledger => "ledger",
+            Self::Users => "users",
+            Self::Sessions => "sessions",
+            Self::Devices => "devices",
+            Self::Telemetry => "telemetry",
+            Self::Commands => "commands",
+            Self::Incidents => "incidents",
+            Self::Timeline => "timeline",
+            Self::Alerts => "alerts",
+            Self::Geofences => "geofences",
+            Self::Artifacts => "artifacts",
+            Self::Jobs => "jobs",
+            Self::Executions => "executions",
+            Self::Outbox => "outbox",
+            Self::Feed => "feed",
+            Self::Idempotency => "idempotency",
+            Self::Audit => "audit",
         }
     }
 

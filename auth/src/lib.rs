@@ -1,0 +1,1 @@
+//! Tokens, proofs of possession and passwords: pure functions over bytes and times. Knows nobody.

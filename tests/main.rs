@@ -1,0 +1,35 @@
+//! Black-box tests of the whole server, one module for each thing promised.
+//!
+//! One program for all of them: each test program links the whole server, and two dozen of those filled the disk and
+//! half the time of a run. To run one module: `cargo nextest run -p muster -E 'test(/^ledger::/)'`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod support;
+
+mod api_description;
+mod architecture;
+mod backup;
+mod chain_faults;
+mod doctor;
+mod embedded;
+mod embeddings;
+mod keys;
+mod keys_cli;
+mod latency;
+mod ledger;
+mod limits;
+mod messages;
+mod operations;
+mod otel;
+mod refusals;
+mod reload;
+mod responses;
+mod supervision;
+mod tls;
