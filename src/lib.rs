@@ -4,11 +4,13 @@
 
 mod alias;
 pub mod app;
+mod ask;
 mod backup;
 mod body;
 mod chat;
 pub mod cli;
 pub mod config;
+mod envelope;
 mod error;
 mod guard;
 mod http;
@@ -22,6 +24,7 @@ mod probes;
 mod provider_setup;
 mod report;
 mod respond;
+mod route;
 mod schema;
 pub mod server;
 mod sse;

@@ -4,8 +4,8 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder
 use utoipa::{Modify, OpenApi};
 
 use crate::http::{
-    admin, chat_a, chat_agent, chat_b, docs, embeddings, health, keys, messages, metrics, models_a, models_b,
-    responses, status, usage,
+    admin, alerts, auth, chat_a, chat_agent, chat_b, device_side, devices, docs, embeddings, firmware, health,
+    incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage, users,
 };
 use crate::schema::Flattened;
 
@@ -27,9 +27,28 @@ use crate::schema::Flattened;
         docs::openapi, docs::swagger, docs::redoc, docs::asset, metrics::metrics,
     ),
     security(("key" = [])),
-    modifiers(&Credentials, &Flattened)
 )]
-pub struct Api;
+struct Rest;
+
+/// The description of every route of the server.
+pub fn description() -> utoipa::openapi::OpenApi {
+    let mut api = Rest::openapi();
+    for room in [
+        auth::Api::openapi(),
+        users::Api::openapi(),
+        devices::Api::openapi(),
+        device_side::Api::openapi(),
+        incidents::Api::openapi(),
+        alerts::Api::openapi(),
+        firmware::Api::openapi(),
+        realtime::Api::openapi(),
+    ] {
+        api.merge(room);
+    }
+    Credentials.modify(&mut api);
+    Flattened.modify(&mut api);
+    api
+}
 
 struct Credentials;
 

@@ -29,8 +29,10 @@ fn described(api: &Value) -> BTreeSet<(String, String)> {
 
 /// The routes as the source registers them; `{id:.+}` is described as `{id}`.
 fn registered() -> BTreeSet<(String, String)> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http/mod.rs");
-    let source = std::fs::read_to_string(source).unwrap();
+    let http = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http");
+    let rooms = std::fs::read_dir(&http).unwrap().map(|entry| entry.unwrap().path().join("mod.rs"));
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).ok();
+    let source: String = rooms.chain([http.join("mod.rs")]).filter_map(read).collect();
     let mut routes = BTreeSet::new();
     for service in source.split(".service(resource!(").skip(1) {
         let service = service.split("))").next().unwrap();

@@ -2,13 +2,19 @@
 //!
 //! Knows no HTTP server, no environment, no settings file: actors get typed options, typed requests, and the time.
 
+pub mod audit;
 pub mod clock;
 pub mod error;
+pub mod feed;
 pub mod health;
+pub mod idempotency;
+pub mod identity;
 pub mod ids;
 pub mod keys;
 pub mod ledger;
 pub mod limits;
+pub mod page;
+pub mod precondition;
 pub mod provider;
 pub mod supervise;
 pub mod upkeep;

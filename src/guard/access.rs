@@ -1,5 +1,6 @@
 //! What routes ask of a caller, as types.
 
+use muster_actors::identity::Permission;
 use muster_actors::keys::Scope;
 
 /// Which limits a request counts against.
@@ -13,12 +14,76 @@ pub enum Meter {
     Status,
     /// The agent platform's chat category.
     Chat,
+    /// What a person of the disaster network may send.
+    Person,
+    /// What a device may send.
+    Device,
 }
 
 /// What a route needs: part of its handler's type, so that it cannot be forgotten.
 pub trait Access {
+    /// What an API key must have.
     const SCOPE: Option<Scope>;
+    /// What a person must be allowed to do.
+    const PERMISSION: Option<Permission> = None;
+    /// Who may call at all.
+    const BY: Callers = Callers::KeysAndPeople;
     const METER: Meter;
+}
+
+/// Which kinds of principals a route is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Callers {
+    /// API keys, and people with a token of their session; a person's scopes come from the role.
+    KeysAndPeople,
+    /// People with a token of their session: the disaster network.
+    People,
+    /// Devices, with a token signed by their own key.
+    Devices,
+}
+
+macro_rules! person {
+    ($($(#[$doc:meta])* $name:ident: $permission:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+        impl Access for $name {
+            const SCOPE: Option<Scope> = None;
+            const PERMISSION: Option<Permission> = $permission;
+            const BY: Callers = Callers::People;
+            const METER: Meter = Meter::Person;
+        }
+    )*};
+}
+
+person! {
+    /// Every person who is logged in.
+    AnyPerson: None;
+    DevicesRead: Some(Permission::DevicesRead);
+    DevicesWrite: Some(Permission::DevicesWrite);
+    DevicesCommand: Some(Permission::DevicesCommand);
+    IncidentsRead: Some(Permission::IncidentsRead);
+    IncidentsWrite: Some(Permission::IncidentsWrite);
+    AlertsRead: Some(Permission::AlertsRead);
+    AlertsPublish: Some(Permission::AlertsPublish);
+    FirmwareRead: Some(Permission::FirmwareRead);
+    FirmwareWrite: Some(Permission::FirmwareWrite);
+    FirmwareExecute: Some(Permission::FirmwareExecute);
+    FirmwareApprove: Some(Permission::FirmwareApprove);
+    RealtimeSubscribe: Some(Permission::RealtimeSubscribe);
+    UsersRead: Some(Permission::UsersRead);
+    UsersWrite: Some(Permission::UsersWrite);
+    SessionsRevoke: Some(Permission::SessionsRevoke);
+}
+
+/// A device that calls by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyDevice;
+
+impl Access for AnyDevice {
+    const SCOPE: Option<Scope> = None;
+    const BY: Callers = Callers::Devices;
+    const METER: Meter = Meter::Device;
 }
 
 macro_rules! access {

@@ -152,6 +152,8 @@ fn category(meter: Meter) -> Category {
         Meter::PlanB => Category::PlanB,
         Meter::Status => Category::Health,
         Meter::Chat => Category::Chat,
+        Meter::Person => Category::Person,
+        Meter::Device => Category::Device,
     }
 }
 
@@ -162,6 +164,8 @@ fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
     match meter {
         Meter::Status => limits.agent.health.per_minute(),
         Meter::Chat => limits.agent.chat.per_minute(),
+        Meter::Person => limits.person.per_minute(),
+        Meter::Device => limits.device.per_minute(),
         Meter::PlanA => {
             let plan = match key.plan_a {
                 PlanA::Free => &limits.plan_a.free,

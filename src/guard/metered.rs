@@ -39,15 +39,7 @@ impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metere
         Box::pin(async move {
             let app = app(&request)?;
             let caller = authorize::<A>(&app, &request).await?;
-            let live = app.live();
-            let server = &live.config.server;
-            let limit = if T::TAKES_IMAGES { server.max_image_body_bytes } else { server.max_body_bytes };
-            let read = if T::MAY_BE_EMPTY && is_empty(&request) {
-                Ok((serde_json::json!({}), Bytes::new()))
-            } else {
-                read_json(&request, &mut payload, limit).await
-            };
-            let body = read.and_then(|(value, sent)| Ok((T::from_json(&value)?, sent)));
+            let body = read_body::<T>(&app, &request, &mut payload).await;
             // A body that is refused still counts as a request: bad ones must not be free to send.
             let estimate = body.as_ref().map_or_else(|_| Estimate::default(), |(body, _)| body.estimate(&app));
             let reservation = admit(&app, &request, &caller, A::METER, estimate).await?;
@@ -55,4 +47,48 @@ impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metere
             Ok(Self { caller, body, sent, reservation, access: PhantomData })
         })
     }
+}
+
+/// An authenticated, counted request with its body read, which costs no tokens.
+#[derive(Debug)]
+pub struct Sent<A, T> {
+    pub caller: Caller,
+    pub body: T,
+    /// The body as it was sent.
+    pub sent: Bytes,
+    access: PhantomData<A>,
+}
+
+impl<A: Access + 'static, T: FromJson + 'static> FromRequest for Sent<A, T> {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, mut payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let app = app(&request)?;
+            let caller = authorize::<A>(&app, &request).await?;
+            let body = read_body::<T>(&app, &request, &mut payload).await;
+            drop(admit(&app, &request, &caller, A::METER, Estimate::default()).await?);
+            let (body, sent) = body.map_err(HttpError)?;
+            Ok(Self { caller, body, sent, access: PhantomData })
+        })
+    }
+}
+
+/// A route's body and its bytes.
+async fn read_body<T: FromJson>(
+    app: &App,
+    request: &HttpRequest,
+    payload: &mut Payload,
+) -> Result<(T, Bytes), muster_actors::Error> {
+    let live = app.live();
+    let server = &live.config.server;
+    let limit = if T::TAKES_IMAGES { server.max_image_body_bytes } else { server.max_body_bytes };
+    let (value, sent) = if T::MAY_BE_EMPTY && is_empty(request) {
+        (serde_json::json!({}), Bytes::new())
+    } else {
+        read_json(request, payload, limit).await?
+    };
+    Ok((T::from_json(&value)?, sent))
 }

@@ -15,13 +15,18 @@ use std::sync::Arc;
 use actix_web::dev::Payload;
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
+use muster_actors::identity::{By, Person};
 use muster_actors::keys::{KeyRecord, Refusal, Scope};
 use muster_actors::limits::Estimate;
 use muster_actors::{Error, Kind};
 
-pub use access::{Access, Admin, ChatA, ChatAgent, ChatB, Meter, ModelsA, ModelsB, Status};
+pub use access::{
+    Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DevicesCommand,
+    DevicesRead, DevicesWrite, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead,
+    IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SessionsRevoke, Status, UsersRead, UsersWrite,
+};
 pub use admit::Reservation;
-pub use metered::{Metered, Priced};
+pub use metered::{Metered, Priced, Sent};
 
 use crate::app::App;
 use crate::error::{Dialect, HttpError};
@@ -32,7 +37,10 @@ type Local<T> = Pin<Box<dyn Future<Output = Result<T, HttpError>>>>;
 /// Who calls.
 #[derive(Debug, Clone)]
 pub struct Caller {
+    /// The API key; of a person or a device, what stands for one: its identifier, scopes and plan.
     pub key: Arc<KeyRecord>,
+    /// The person or device behind the call; `None` of an API key.
+    pub by: Option<By>,
 }
 
 /// A request that was authenticated, may do what `A` asks for, and was counted.
@@ -92,6 +100,26 @@ pub fn caller_of(request: &HttpRequest) -> Result<Caller, HttpError> {
     caller.ok_or_else(|| HttpError::new(Kind::Internal, "a route without a guard asked who called"))
 }
 
+/// The person or device that calls.
+///
+/// # Errors
+/// `Internal` where it is neither: a route whose guard lets keys in.
+pub fn by_of(request: &HttpRequest) -> Result<By, HttpError> {
+    let by = caller_of(request)?.by;
+    by.ok_or_else(|| HttpError::new(Kind::Internal, "a route for people or devices let a key in"))
+}
+
+/// The person that calls.
+///
+/// # Errors
+/// `Internal` where it is none: a route whose guard lets others in.
+pub fn person_of(request: &HttpRequest) -> Result<Arc<Person>, HttpError> {
+    match by_of(request)? {
+        By::Person(person) => Ok(person),
+        By::Device(_) | By::System => Err(HttpError::new(Kind::Internal, "a route for people let another in")),
+    }
+}
+
 /// The application's state.
 pub fn app(request: &HttpRequest) -> Result<web::Data<App>, HttpError> {
     request.app_data::<web::Data<App>>().cloned().ok_or_else(|| HttpError::new(Kind::Internal, "no application state"))
@@ -141,7 +169,7 @@ fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
     };
     let key = key.ok_or_else(|| unauthenticated(how))?;
     match app.keys.authenticate(key) {
-        Ok(key) => Ok(Caller { key }),
+        Ok(key) => Ok(Caller { key, by: None }),
         Err(Refusal::Malformed) => {
             Err(unauthenticated("this is no key of this server: a key looks like mst_<12 characters>_<43 characters>"))
         }

@@ -3,7 +3,6 @@
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use muster_actors::Kind;
-use utoipa::OpenApi as _;
 
 use crate::error::HttpError;
 use crate::guard::Open;
@@ -41,7 +40,7 @@ document.getElementById("ui"));</script></body></html>"##;
 /// The description of every route, OpenAPI 3.1.
 #[utoipa::path(get, path = "/openapi.json", tag = "docs", security(()), responses((status = 200, body = Object)))]
 pub async fn openapi(_open: Open) -> HttpResponse {
-    HttpResponse::Ok().json(crate::openapi::Api::openapi())
+    HttpResponse::Ok().json(crate::openapi::description())
 }
 
 /// The API in Swagger UI.

@@ -6,11 +6,13 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_actors::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
 use muster_actors::limits::Estimate;
+use muster_actors::page::PageAsk;
 use muster_actors::{Error, Kind, Millis};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
+use crate::ask;
 use crate::body::{Fields, FromJson};
 use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{Admin, Guarded, Metered, Priced};
@@ -191,9 +193,9 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { caller, body, sent, .. } = request;
-    let digest: [u8; 32] = <sha2::Sha256 as sha2::Digest>::digest(&sent).into();
     let maker = caller.key;
-    let idempotency = idempotency_key(&http)?.map(|key| (format!("{}/{key}", maker.id), digest));
+    let named = ask::idempotency(&http, &maker.id, &sent)?;
+    let idempotency = named.map(|named| (format!("{}/{}", maker.id, named.key), named.digest));
     let new = NewKey {
         name: body.name,
         owner: body.owner.unwrap_or_else(|| maker.owner.clone()),
@@ -213,20 +215,6 @@ pub async fn create(
     Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
 }
 
-fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Error> {
-    let Some(value) = request.headers().get("Idempotency-Key") else { return Ok(None) };
-    let fit = |key: &&str| (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-    match value.to_str().ok().filter(fit) {
-        Some(key) => Ok(Some(key.to_owned())),
-        None => Err(Error::field(
-            Kind::Invalid,
-            &["header", "Idempotency-Key"],
-            "must be 1 to 255 visible ASCII characters",
-            serde_json::Value::Null,
-        )),
-    }
-}
-
 /// Lists keys, newest first.
 #[utoipa::path(get, operation_id = "list_keys", path = "/api/v1/keys", tag = "keys", params(ListQuery),
     responses((status = 200, body = KeyList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
@@ -236,15 +224,9 @@ pub async fn list(
     query: web::Query<ListQuery>,
     app: web::Data<App>,
 ) -> Result<web::Json<KeyList>, HttpError> {
-    let limit = match query.limit.as_deref() {
-        None => 50,
-        Some(text) => text
-            .parse()
-            .ok()
-            .filter(|limit| (1..=200).contains(limit))
-            .ok_or_else(|| Error::field(Kind::Invalid, &["query", "limit"], "must be 1 to 200", text.into()))?,
-    };
-    let page = app.keys.list(limit, query.into_inner().cursor).await?;
+    let ListQuery { limit, cursor } = query.into_inner();
+    let PageAsk { limit, after } = ask::page(limit.as_deref(), cursor)?;
+    let page = app.keys.list(limit, after).await?;
     let keys = page.keys.iter().map(|record| KeyBody::from(&**record)).collect();
     Ok(web::Json(KeyList { keys, next_cursor: page.next }))
 }

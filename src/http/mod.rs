@@ -1,46 +1,49 @@
 //! The routes. A handler parses, asks an actor, maps the answer; it decides nothing.
 
 pub mod admin;
+pub mod alerts;
+pub mod auth;
 pub mod chat_a;
 pub mod chat_agent;
 pub mod chat_b;
+pub mod device_side;
+pub mod devices;
 pub mod docs;
 pub mod embeddings;
+pub mod firmware;
 pub mod health;
+pub mod incidents;
 pub mod keys;
 pub mod messages;
 pub mod metrics;
 pub mod models_a;
 pub mod models_b;
+pub mod realtime;
 pub mod responses;
 pub mod status;
 pub mod usage;
+pub mod users;
 
 use actix_web::{HttpResponse, web};
 use muster_actors::Kind;
 
 use crate::error::HttpError;
-
-/// A path with its methods: `HEAD` works wherever `GET` does, any other method is 405 with `Allow`.
-macro_rules! resource {
-    ($path:literal, $($method:ident => $handler:path),+) => {{
-        let mut allowed = Vec::new();
-        let mut resource = web::resource($path);
-        $(
-            resource = resource.route(web::$method().to($handler));
-            allowed.push(stringify!($method).to_uppercase());
-            if stringify!($method) == "get" {
-                resource = resource.route(web::head().to($handler));
-                allowed.push("HEAD".to_owned());
-            }
-        )+
-        let allowed = allowed.join(", ");
-        resource.default_service(web::to(move || std::future::ready(not_allowed(&allowed))))
-    }};
-}
+use crate::route::resource;
 
 /// Every route of the server.
 pub fn routes(config: &mut web::ServiceConfig) {
+    for room in [
+        auth::routes,
+        users::routes,
+        devices::routes,
+        device_side::routes,
+        incidents::routes,
+        alerts::routes,
+        firmware::routes,
+        realtime::routes,
+    ] {
+        room(config);
+    }
     config
         .service(resource!("/api/chat", post => chat_a::chat))
         .service(resource!("/api/models", get => models_a::list))
@@ -74,9 +77,4 @@ pub fn routes(config: &mut web::ServiceConfig) {
 fn not_found(path: &str) -> Result<HttpResponse, HttpError> {
     let path: String = path.chars().take(200).collect();
     Err(HttpError::new(Kind::NotFound, format!("there is nothing at {path}: /openapi.json lists every route")))
-}
-
-fn not_allowed(allowed: &str) -> Result<HttpResponse, HttpError> {
-    let error = HttpError::new(Kind::MethodNotAllowed, format!("this path takes {allowed}"));
-    Err(HttpError(error.0.allowing(allowed)))
 }

@@ -212,6 +212,10 @@ pub struct LimitTable {
     pub agent: AgentLimits,
     /// Requests per minute of the medical interface, by key.
     pub medical: Quota,
+    /// Requests per minute of a person of the disaster network.
+    pub person: Quota,
+    /// Requests per minute of a device.
+    pub device: Quota,
     /// Tries per minute of each address and e-mail.
     pub login: Quota,
     /// Requests per minute of a client address without a key.
@@ -225,6 +229,8 @@ impl Default for LimitTable {
             plan_b: PlansB::default(),
             agent: AgentLimits::default(),
             medical: Quota::Limited(60),
+            person: Quota::Limited(6_000),
+            device: Quota::Limited(600),
             login: Quota::Limited(10),
             unauthenticated: Quota::Limited(600),
         }

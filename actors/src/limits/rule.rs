@@ -74,6 +74,10 @@ pub enum Category {
     /// Health, status, reads of agents, tasks, keys and governance, handshakes of WebSockets.
     Health,
     Chat,
+    /// People of the disaster network.
+    Person,
+    /// Devices of the disaster network.
+    Device,
     Agents,
     Memory,
     Engines,
@@ -86,9 +90,11 @@ pub enum Category {
 }
 
 impl Category {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Health,
         Self::Chat,
+        Self::Person,
+        Self::Device,
         Self::Agents,
         Self::Memory,
         Self::Engines,
@@ -102,6 +108,8 @@ impl Category {
         match self {
             Self::Health => "health",
             Self::Chat => "chat",
+            Self::Person => "person",
+            Self::Device => "device",
             Self::Agents => "agents",
             Self::Memory => "memory",
             Self::Engines => "engines",

@@ -1,0 +1,140 @@
+//! What features hand to the feed: events, committed together with what they tell of.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use muster_store::{Encoding, Op, Record, StoreError, Tree};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::Millis;
+use crate::ids::{IdKind, new_id};
+
+/// What subscriptions filter by. What an event leaves out, no filter on it lets through.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Traits {
+    /// West, south, east, north, in degrees; west > east crosses the antimeridian.
+    pub bbox: Option<[f64; 4]>,
+    /// CAP's severity as a number: 0 Unknown, 1 Minor, 2 Moderate, 3 Severe, 4 Extreme.
+    pub severity: Option<u8>,
+}
+
+/// How soon an event has to be seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    #[default]
+    Normal,
+    /// Before everything that waits, such as an alert of extreme severity.
+    Urgent,
+}
+
+/// Something that happened, told on one or more channels in one order.
+///
+/// Its feature commits it ([`Event::op`]) in the batch of the records that it tells of, then, in the turn in which it
+/// takes that change over, hands it to [`Publish`]. Should the server die in between, the feed finds it in the outbox.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Event {
+    /// `evt_…`, unique over all channels.
+    pub id: String,
+    pub at: Millis,
+    /// Such as `incident.updated`.
+    pub name: String,
+    /// The channels that tell of it, such as `incidents` and `incidents:inc_01…`.
+    pub channels: Vec<String>,
+    /// The JSON object of the frame's `data`.
+    pub data: Box<RawValue>,
+    pub traits: Traits,
+    pub priority: Priority,
+}
+
+impl Event {
+    /// # Panics
+    /// Never: what serialises to no JSON becomes `null`.
+    pub fn new(name: &str, at: Millis, channels: Vec<String>, data: &impl Serialize) -> Self {
+        let data = serde_json::value::to_raw_value(data).unwrap_or_else(|error| {
+            tracing::error!(name, %error, "an event's data is no JSON");
+            RawValue::NULL.to_owned()
+        });
+        let (traits, priority) = (Traits::default(), Priority::default());
+        Self { id: new_id(IdKind::Event), at, name: name.to_owned(), channels, data, traits, priority }
+    }
+
+    #[must_use]
+    pub fn with(mut self, traits: Traits) -> Self {
+        self.traits = traits;
+        self
+    }
+
+    #[must_use]
+    pub fn urgent(mut self) -> Self {
+        self.priority = Priority::Urgent;
+        self
+    }
+
+    /// The write that belongs into the batch of the records that the event tells of.
+    ///
+    /// # Errors
+    /// It is too large to be stored.
+    pub fn op(&self) -> Result<Op, StoreError> {
+        Ok(Op::Put { tree: Tree::Outbox, key: self.id.clone().into_bytes(), rec: self.encode()? })
+    }
+}
+
+impl Record for Event {
+    const TREE: Tree = Tree::Outbox;
+    const SCHEMA: u16 = 1;
+    const ENCODING: Encoding = Encoding::Json;
+}
+
+/// The latest value of something that changes too often to be kept: only the newest is delivered.
+#[derive(Debug, Clone)]
+pub struct Latest {
+    /// Such as `devices:dev_01…:telemetry`.
+    pub channel: String,
+    pub name: String,
+    pub at: Millis,
+    /// Values of the same key replace one another.
+    pub key: String,
+    pub data: Box<RawValue>,
+}
+
+/// The way into the feed. Takes without waiting and never fails: what the hub cannot take now stays in the outbox.
+pub trait Publish: Send + Sync + std::fmt::Debug {
+    /// Events that are committed, in the order in which they happened.
+    fn publish(&self, events: Vec<Event>);
+
+    /// A value that is not stored.
+    fn latest(&self, value: Latest);
+}
+
+/// The feed as a feature holds it.
+pub type Publisher = Arc<dyn Publish>;
+
+/// A publisher that keeps what it is handed, for tests of features.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    events: Mutex<Vec<Event>>,
+    latest: Mutex<Vec<Latest>>,
+}
+
+impl Recorder {
+    /// Takes what was published so far.
+    pub fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the latest values that were handed over so far.
+    pub fn take_latest(&self) -> Vec<Latest> {
+        std::mem::take(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Publish for Recorder {
+    fn publish(&self, events: Vec<Event>) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).extend(events);
+    }
+
+    fn latest(&self, value: Latest) {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+    }
+}

@@ -1,0 +1,79 @@
+//! What many routes read out of a request: a page, a version, an idempotency key.
+
+use actix_web::HttpRequest;
+use actix_web::http::header::IF_MATCH;
+use muster_actors::idempotency::Idempotency;
+use muster_actors::page::PageAsk;
+use muster_actors::precondition::IfMatch;
+use muster_actors::{Error, Kind};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// The page that a query asks for; a limit is 1 to 200, 50 where none is sent.
+///
+/// # Errors
+/// `Invalid` names `query.limit`.
+pub fn page(limit: Option<&str>, cursor: Option<String>) -> Result<PageAsk, Error> {
+    let limit = match limit {
+        None => PageAsk::default().limit,
+        Some(text) => text
+            .parse()
+            .ok()
+            .filter(|limit| (1..=200).contains(limit))
+            .ok_or_else(|| Error::field(Kind::Invalid, &["query", "limit"], "must be 1 to 200", text.into()))?,
+    };
+    Ok(PageAsk { limit, after: cursor.filter(|cursor| !cursor.is_empty()) })
+}
+
+/// The version that the caller has read: `If-Match: "7"`, `If-Match: 7`, or `*` for whatever is there.
+///
+/// # Errors
+/// `PreconditionRequired` where none is sent, `Invalid` where it is no version.
+pub fn if_match(request: &HttpRequest) -> Result<IfMatch, Error> {
+    let Some(value) = request.headers().get(IF_MATCH) else {
+        let message = "send the version that you have read as `If-Match: \"<version>\"` (the record's `version`, its \
+                       ETag), or `If-Match: *` to change whatever is there";
+        return Err(Error::new(Kind::PreconditionRequired, message));
+    };
+    let text = value.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(IfMatch::Any);
+    }
+    let version = text.trim_start_matches("W/").trim_matches('"').parse();
+    version.map(IfMatch::Version).map_err(|_| {
+        Error::field(Kind::Invalid, &["header", "If-Match"], "must be a version, such as \"7\", or *", text.into())
+    })
+}
+
+/// The request's own name, where it has one. `sent` is its body.
+///
+/// # Errors
+/// `Invalid` where the header is not 1 to 255 visible ASCII characters.
+pub fn idempotency(request: &HttpRequest, principal: &str, sent: &[u8]) -> Result<Option<Idempotency>, Error> {
+    let Some(value) = request.headers().get("Idempotency-Key") else { return Ok(None) };
+    let fit = |key: &&str| (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let Some(key) = value.to_str().ok().filter(fit) else {
+        let wrong = "must be 1 to 255 visible ASCII characters";
+        return Err(Error::field(Kind::Invalid, &["header", "Idempotency-Key"], wrong, Value::Null));
+    };
+    let digest = Sha256::new().chain_update(request.path()).chain_update([0]).chain_update(sent).finalize();
+    Ok(Some(Idempotency { principal: principal.to_owned(), key: key.to_owned(), digest: digest.into() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn a_version_is_read_quoted_bare_or_as_whatever_is_there() {
+        let read = |text: &str| if_match(&TestRequest::default().insert_header((IF_MATCH, text)).to_http_request());
+        assert_eq!(read("\"7\"").unwrap(), IfMatch::Version(7));
+        assert_eq!(read("7").unwrap(), IfMatch::Version(7));
+        assert_eq!(read("*").unwrap(), IfMatch::Any);
+        assert_eq!(read("seven").unwrap_err().kind, Kind::Invalid);
+        let none = if_match(&TestRequest::default().to_http_request());
+        assert_eq!(none.unwrap_err().kind, Kind::PreconditionRequired);
+    }
+}

@@ -1,0 +1,12 @@
+//! CAP alerts: published, imported, exported.
+
+use actix_web::web;
+use utoipa::OpenApi;
+
+/// The routes of this room.
+pub fn routes(_config: &mut web::ServiceConfig) {}
+
+/// Their description.
+#[derive(OpenApi, Debug)]
+#[openapi()]
+pub struct Api;

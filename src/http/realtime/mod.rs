@@ -1,0 +1,12 @@
+//! The live feed over HTTP: history, server-sent events, presence.
+
+use actix_web::web;
+use utoipa::OpenApi;
+
+/// The routes of this room.
+pub fn routes(_config: &mut web::ServiceConfig) {}
+
+/// Their description.
+#[derive(OpenApi, Debug)]
+#[openapi()]
+pub struct Api;
