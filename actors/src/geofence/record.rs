@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use muster_geo::{Geometry, Point};
+use muster_geo::{BBox, Geometry, Point};
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,8 @@ pub struct Fence {
     /// What it is for, in the operators' own words, such as `evacuation`.
     pub kind: Option<String>,
     pub geometry: Geometry,
+    /// Derived from the geometry.
+    pub bbox: Option<BBox>,
     pub applies_to: AppliesTo,
     /// Only subjects that have one of these; every subject where there are none.
     pub tags: Vec<String>,

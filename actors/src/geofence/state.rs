@@ -86,8 +86,20 @@ impl FenceState {
         }
         let NewFence { name, kind, geometry, applies_to, tags, active } = new;
         let (created_by, created_at, updated_at, version) = (by.to_owned(), now, now, 1);
-        let fence =
-            Fence { id, name, kind, geometry, applies_to, tags, active, version, created_by, created_at, updated_at };
+        let fence = Fence {
+            id,
+            name,
+            kind,
+            geometry,
+            bbox: None,
+            applies_to,
+            tags,
+            active,
+            version,
+            created_by,
+            created_at,
+            updated_at,
+        };
         self.shaped(fence)
     }
 
@@ -118,7 +130,8 @@ impl FenceState {
                 format!("all geofences together would have more than {MAX_VERTICES} positions: simplify some");
             return Err(Error::new(Kind::Conflict, message));
         }
-        Ok((Arc::new(fence), shape))
+        let bbox = Some(shape.bbox());
+        Ok((Arc::new(Fence { bbox, ..fence }), shape))
     }
 
     /// Takes a fence over; gives those who may have to enter or leave.
