@@ -98,7 +98,12 @@ impl Identity {
     ///
     /// # Errors
     /// The parameters of the password hash are none.
-    pub fn start(group: &Group, arbiter: ArbiterHandle, store: &StoreHandle, options: IdentityOptions) -> Result<Self, Error> {
+    pub fn start(
+        group: &Group,
+        arbiter: ArbiterHandle,
+        store: &StoreHandle,
+        options: IdentityOptions,
+    ) -> Result<Self, Error> {
         let (publish, directory) = watch::channel(Arc::new(Directory::default()));
         let (counting, count) = watch::channel(0);
         let (keys_to, keys) = watch::channel(None);
@@ -110,7 +115,8 @@ impl Identity {
             clock: options.clock.clone(),
             publish: keys_to,
         };
-        let signing = group.start(ChildSpec::new("signing-keys", arbiter.clone(), move |_| signing::load(of_signing.clone())));
+        let signing =
+            group.start(ChildSpec::new("signing-keys", arbiter.clone(), move |_| signing::load(of_signing.clone())));
         let of_registry = RegistryOptions {
             store: Arc::clone(store),
             clock: options.clock.clone(),
@@ -210,6 +216,12 @@ impl Identity {
                 Err(Error::new(Kind::RateLimited, message).retry_in(wait))
             }
         }
+    }
+
+    /// Whom a refresh token is counted by: its session where it is good; all others are one.
+    pub fn session_named(&self, refresh_token: &str) -> String {
+        let sent = self.tokens.refresh(refresh_token, None, self.clock.now());
+        sent.map_or_else(|_| "no session".to_owned(), |sent| sent.sid)
     }
 
     /// Gives the next tokens for a refresh token. `jkt` is the key that the request proved to hold.
@@ -334,7 +346,13 @@ impl Identity {
         self.registry.ask(CreateUser { new, password, by, idempotency }).await?
     }
 
-    pub async fn patch_user(&self, by: By, id: String, patch: UserPatch, if_match: IfMatch) -> Result<Arc<UserRecord>, Error> {
+    pub async fn patch_user(
+        &self,
+        by: By,
+        id: String,
+        patch: UserPatch,
+        if_match: IfMatch,
+    ) -> Result<Arc<UserRecord>, Error> {
         self.registry.ask(PatchUser { id, patch, if_match, by }).await?
     }
 

@@ -36,11 +36,8 @@ pub fn stand_in(person: &Person) -> KeyRecord {
         UserRole::Admin | UserRole::SuperAdmin => (PlanA::Enterprise, PlanB::Enterprise),
         _ => (PlanA::Pro, PlanB::Pro),
     };
-    KeyRecord {
-        plan_a,
-        plan_b,
-        scopes: scopes(person.role),
-        roles: roles(person.role),
-        ..KeyRecord::standing_in(&person.user_id, &person.email)
-    }
+    let mut key = KeyRecord::standing_in(&person.user_id, &person.email);
+    (key.plan_a, key.plan_b) = (plan_a, plan_b);
+    (key.scopes, key.roles) = (scopes(person.role), roles(person.role));
+    key
 }

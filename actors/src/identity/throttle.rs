@@ -86,7 +86,8 @@ impl<V: Default> Recent<V> {
 
     fn touch(&mut self, key: &str) -> &mut V {
         self.turn += 1;
-        if !self.entries.contains_key(key) && self.entries.len() >= KEPT
+        if !self.entries.contains_key(key)
+            && self.entries.len() >= KEPT
             && let Some((_, oldest)) = self.order.pop_first()
         {
             self.entries.remove(&oldest);

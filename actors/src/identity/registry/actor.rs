@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use super::messages::{Reason, Tick};
 use crate::audit::AuditEntry;
 use crate::feed::{Event, Publisher};
+use crate::identity::Person;
 use crate::identity::sessions::{Directory, Lifetimes, LiveSession, SessionActor, SessionRecord};
 use crate::identity::throttle::{Rates, Throttle};
 use crate::identity::users::{UserRecord, UserState};
-use crate::identity::Person;
 use crate::supervise::{BuildError, Group, Handle};
 use crate::{Clock, Error, Millis};
 
@@ -68,7 +68,11 @@ pub(in crate::identity) async fn load(options: RegistryOptions) -> Result<Regist
     let mut directory = Directory::default();
     let mut living = BTreeSet::new();
     for session in sessions.iter().filter(|session| session.is_live(&options.lifetimes, now)) {
-        let Some(user) = users.get(&session.user).filter(|user| !user.disabled && session.created_at >= user.not_before) else { continue };
+        let Some(user) =
+            users.get(&session.user).filter(|user| !user.disabled && session.created_at >= user.not_before)
+        else {
+            continue;
+        };
         let person = person(user, &session.id);
         let live = match before.get(&session.id) {
             Some(live) => {
@@ -153,7 +157,13 @@ impl Registry {
     }
 
     /// Tells a person's own channel, where somebody listens.
-    pub(super) fn telling(&self, act: &mut Act, name: &str, user_id: &str, data: &serde_json::Value) -> Result<(), Error> {
+    pub(super) fn telling(
+        &self,
+        act: &mut Act,
+        name: &str,
+        user_id: &str,
+        data: &serde_json::Value,
+    ) -> Result<(), Error> {
         if self.options.publisher.is_some() {
             let event = Event::new(name, self.now(), vec![format!("user:{user_id}")], data);
             act.ops.push(event.op()?);
@@ -214,8 +224,7 @@ fn and_end(store: &StoreHandle, batch: Batch, sid: &str, reason: Reason, now: Mi
     if session.revoked_at.is_some() {
         return Ok(batch);
     }
-    let ended =
-        SessionRecord { revoked_at: Some(now), revoke_reason: Some(reason.name().to_owned()), ..session };
+    let ended = SessionRecord { revoked_at: Some(now), revoke_reason: Some(reason.name().to_owned()), ..session };
     let batch = batch.when(SessionRecord::TREE, sid.as_bytes(), Expect::Is(rec));
     Ok(batch.and_put(SessionRecord::TREE, sid.as_bytes(), ended.encode()?))
 }

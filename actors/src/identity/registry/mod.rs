@@ -8,9 +8,9 @@ mod sessions;
 
 pub(super) use actor::{Registry, RegistryOptions, load};
 pub(super) use login::refused as login_refused;
+pub use messages::Created;
+pub(super) use messages::Reason;
 pub(super) use messages::{
     Attempt, Attempted, CreateUser, DeleteUser, EndAll, EndSession, GetUser, ListSessions, ListUsers, Locate,
     OpenSession, PatchUser, SetPassword,
 };
-pub use messages::Created;
-pub(super) use messages::Reason;

@@ -34,7 +34,9 @@ impl Handler<CreateUser> for Registry {
             Ok((user, None)) => {
                 AtomicResponse::new(Box::pin(actix::fut::ready(Ok(Created { user, given: Given::Before }))))
             }
-            Ok((user, Some(act))) => self.change(user, act, Reason::Revoked, |user| Created { user, given: Given::Now }),
+            Ok((user, Some(act))) => {
+                self.change(user, act, Reason::Revoked, |user| Created { user, given: Given::Now })
+            }
         }
     }
 }
@@ -47,7 +49,8 @@ impl Handler<PatchUser> for Registry {
         let changed = self.users.patch(&id, patch, if_match, &by, now).and_then(|user| {
             let details = json!({ "role": user.role, "grants": user.grants, "disabled": user.disabled });
             let ending = user.disabled;
-            let mut act = self.act_on(&by, "user_updated", &user, details, if ending { "disabled" } else { "updated" })?;
+            let mut act =
+                self.act_on(&by, "user_updated", &user, details, if ending { "disabled" } else { "updated" })?;
             act.ops.push(put(&user)?);
             if ending {
                 act.ending = self.sids_of(&id);
@@ -137,7 +140,8 @@ impl Registry {
             && let Some(before) = asked.replay(&self.options.store, now)?
         {
             let id = before.get("id").and_then(Value::as_str).unwrap_or_default();
-            let gone = || Error::new(Kind::Conflict, "the person that this Idempotency-Key made is gone: take a new key");
+            let gone =
+                || Error::new(Kind::Conflict, "the person that this Idempotency-Key made is gone: take a new key");
             return Ok((self.users.get(id).cloned().ok_or_else(gone)?, None));
         }
         let user = self.users.create(create.new, create.password, &create.by, new_id(IdKind::User), now)?;

@@ -164,7 +164,8 @@ impl Registry {
             stays
         });
         let directory = self.directory();
-        let over: Vec<_> = directory.all().filter(|live| now >= live.idles_out()).map(|live| live.sid.clone()).collect();
+        let over: Vec<_> =
+            directory.all().filter(|live| now >= live.idles_out()).map(|live| live.sid.clone()).collect();
         drop(directory);
         let over: Vec<_> = over.into_iter().filter(|sid| !self.still_lives(sid, now)).collect();
         self.accept(&over, Vec::new());

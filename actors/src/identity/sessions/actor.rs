@@ -79,7 +79,11 @@ async fn take(options: SessionActorOptions, sent: Presented) -> Result<SessionRe
             }
             Judged::Rotated(next) => {
                 let batch = Batch::put(SessionRecord::TREE, options.sid.as_bytes(), next.encode()?);
-                match options.store.commit(batch.when(SessionRecord::TREE, options.sid.as_bytes(), Expect::Is(found))).await {
+                match options
+                    .store
+                    .commit(batch.when(SessionRecord::TREE, options.sid.as_bytes(), Expect::Is(found)))
+                    .await
+                {
                     Ok(()) => return Ok(*next),
                     Err(StoreError::Conflict) => {}
                     Err(error) => return Err(error.into()),

@@ -6,8 +6,8 @@ mod record;
 mod refresh;
 
 pub(super) use actor::{Refresh, SessionActor, SessionActorOptions, refused as refresh_refused};
-pub(super) use directory::{Directory, LiveSession};
 pub use directory::SessionWatch;
+pub(super) use directory::{Directory, LiveSession};
 pub use record::{Claimed, Family, Origin, SessionRecord};
-pub(super) use refresh::{Judged, Presented, judge};
 pub use refresh::Lifetimes;
+pub(super) use refresh::Presented;

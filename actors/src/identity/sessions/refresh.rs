@@ -54,7 +54,12 @@ pub(in crate::identity) enum Judged {
 }
 
 /// Judges a token by the session that it names.
-pub(in crate::identity) fn judge(session: &SessionRecord, sent: &Presented, lifetimes: &Lifetimes, now: Millis) -> Judged {
+pub(in crate::identity) fn judge(
+    session: &SessionRecord,
+    sent: &Presented,
+    lifetimes: &Lifetimes,
+    now: Millis,
+) -> Judged {
     let family = &session.refresh;
     // Whoever lacks the key of a bound session may not even end it.
     let keyless = session.jkt.is_some() && session.jkt != sent.jkt;

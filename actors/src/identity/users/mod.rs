@@ -4,5 +4,5 @@ mod record;
 mod state;
 
 pub use record::{Phc, UserRecord};
+pub(super) use state::UserState;
 pub use state::{Given, MAX_PASSWORD, NewUser, UserPatch, fold, usable_password};
-pub(super) use state::{UserState, covers};

@@ -61,12 +61,14 @@ pub fn usable_password(field: &str, password: &str) -> Result<(), Error> {
 }
 
 /// Who acts on somebody must have everything that this one has, or will have: else it would be a way to more rights.
-pub(in crate::identity) fn covers(by: &By, role: UserRole, permissions: Permissions) -> Result<(), Error> {
+fn covers(by: &By, role: UserRole, permissions: Permissions) -> Result<(), Error> {
     let By::Person(person) = by else { return Ok(()) };
     let missing = permissions.iter().find(|&permission| !person.permissions.has(permission));
     let missing = match missing {
         Some(permission) => format!("the permission `{}`", permission.name()),
-        None if role == UserRole::SuperAdmin && person.role != UserRole::SuperAdmin => "the role super_admin".to_owned(),
+        None if role == UserRole::SuperAdmin && person.role != UserRole::SuperAdmin => {
+            "the role super_admin".to_owned()
+        }
         None => return Ok(()),
     };
     let message = format!("nobody can give or take what one lacks: you lack {missing}");
@@ -122,14 +124,7 @@ impl UserState {
     }
 
     /// The record of a new person, or why there is none.
-    pub fn create(
-        &self,
-        new: NewUser,
-        password: Phc,
-        by: &By,
-        id: String,
-        now: Millis,
-    ) -> Result<UserRecord, Error> {
+    pub fn create(&self, new: NewUser, password: Phc, by: &By, id: String, now: Millis) -> Result<UserRecord, Error> {
         let email = fold(&new.email);
         check_email(&email)?;
         check_name(&new.name)?;
@@ -241,8 +236,9 @@ fn check_email(email: &str) -> Result<(), Error> {
     if whole && email.len() <= LONGEST_EMAIL && !email.contains(odd) {
         return Ok(());
     }
+    let shown: String = email.chars().take(LONGEST_EMAIL).collect();
     let wrong = format!("must be an e-mail address of at most {LONGEST_EMAIL} bytes");
-    Err(Error::field(Kind::Invalid, &["body", "email"], wrong, email.chars().take(LONGEST_EMAIL).collect()))
+    Err(Error::field(Kind::Invalid, &["body", "email"], wrong, shown.into()))
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
