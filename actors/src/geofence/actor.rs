@@ -48,13 +48,15 @@ pub struct GeofenceActor {
     inbox: Inbox,
     /// Whose fences changed.
     rechecks: VecDeque<Subject>,
+    /// Taken out of the inbox, and to be looked at first in the next turn.
+    held: Option<(Observation, Reason)>,
 }
 
 /// Reads everything back. All who were inside are checked anew: a fence may have changed just before the end.
 pub(super) async fn load(options: GeofenceOptions, inbox: Inbox) -> Result<GeofenceActor, BuildError> {
     let store = Arc::clone(&options.store);
     let (state, rechecks) = tokio::task::spawn_blocking(move || read_all(&store)).await??;
-    Ok(GeofenceActor { options, state, inbox, rechecks })
+    Ok(GeofenceActor { options, state, inbox, rechecks, held: None })
 }
 
 fn read_all(store: &StoreHandle) -> Result<(FenceState, VecDeque<Subject>), StoreError> {
@@ -107,6 +109,9 @@ impl GeofenceActor {
     }
 
     fn next(&mut self) -> Option<(Observation, Reason)> {
+        if let Some(held) = self.held.take() {
+            return Some(held);
+        }
         while let Some(subject) = self.rechecks.pop_front() {
             if let Some(seen) = self.state.seen(&subject) {
                 return Some((seen.clone(), Reason::FenceChanged));
@@ -124,13 +129,13 @@ impl GeofenceActor {
                 break;
             }
             let Some((observation, reason)) = self.next() else { break };
-            if !self.state.see(&observation) {
-                continue;
-            }
             let subject = observation.subject.clone();
             if subjects.contains(&subject) {
-                self.rechecks.push_front(subject);
+                self.held = Some((observation, reason));
                 break;
+            }
+            if !self.state.see(&observation) {
+                continue;
             }
             if let Some(crossing) = self.state.judge(&observation, reason, self.options.clock.now()) {
                 subjects.insert(subject);
@@ -167,7 +172,7 @@ impl GeofenceActor {
     fn drain(&mut self, context: &mut Context<Self>) {
         let crossings = self.crossings();
         if crossings.is_empty() {
-            if !self.rechecks.is_empty() || !self.inbox.is_empty() {
+            if self.held.is_some() || !self.rechecks.is_empty() || !self.inbox.is_empty() {
                 context.notify(Drain);
             }
             return;

@@ -1,7 +1,8 @@
 //! Where observations wait for the actor. It outlives the actor's incarnations, so that a death loses none.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use crossbeam_queue::ArrayQueue;
 
 use super::record::Observation;
 
@@ -9,28 +10,31 @@ use super::record::Observation;
 const CAPACITY: usize = 65_536;
 
 /// Bounded; shared by whoever observes and the actor.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Inbox(Arc<Mutex<VecDeque<Observation>>>);
+#[derive(Debug, Clone)]
+pub(super) struct Inbox(Arc<ArrayQueue<Observation>>);
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self(Arc::new(ArrayQueue::new(CAPACITY)))
+    }
+}
 
 impl Inbox {
-    /// Whether it was empty before: the actor has to be told.
+    /// Whether it was empty before: the actor has to be told. Where two race for that, its next tick finds them.
     pub fn push(&self, observation: Observation) -> bool {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() >= CAPACITY
-            && let Some(lost) = waiting.pop_front()
-        {
+        let idle = self.0.is_empty();
+        if let Some(lost) = self.0.force_push(observation) {
             // Its subject's next place mends what this one would have told.
             tracing::warn!(subject = %lost.subject.id, "geofences are behind: a place was not looked at");
         }
-        waiting.push_back(observation);
-        waiting.len() == 1
+        idle
     }
 
     pub fn pop(&self) -> Option<Observation> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.0.pop()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.0.is_empty()
     }
 }
