@@ -1,4 +1,4 @@
-//! Where observations wait for the actor. It outlives the actor's incarnations, so that a death loses none.
+//! Where observations wait for the actor. It outlives the actor's incarnations, so that a death loses none that waits yet.
 
 use std::sync::Arc;
 
