@@ -1,0 +1,42 @@
+//! Who is let in: what the feed needs of whoever knows tokens and sessions.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use muster_actors::identity::Person;
+use tokio::sync::watch;
+
+use super::protocol::{Refusal, Who};
+
+/// Checks tokens of sessions.
+pub trait Admission: Send + Sync + std::fmt::Debug {
+    /// Whom a token lets in. `dpop` is the proof of a token that is bound to a key, and `url` the address of the
+    /// handshake, which the proof names.
+    fn authenticate(&self, token: String, dpop: Option<String>, url: &str) -> BoxFuture<'static, Result<Admitted, Refusal>>;
+}
+
+/// A person who was let in.
+pub struct Admitted {
+    pub who: Who,
+    pub watch: Watch,
+}
+
+/// What becomes of the session while its socket is open.
+pub struct Watch {
+    /// Resolves once the session is revoked.
+    pub revoked: BoxFuture<'static, ()>,
+    /// The person as its role and grants stand.
+    pub grant: watch::Receiver<Arc<Person>>,
+}
+
+impl std::fmt::Debug for Admitted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admitted").field("who", &self.who).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Watch")
+    }
+}
