@@ -4,6 +4,7 @@
 
 mod alias;
 pub mod app;
+mod asyncapi;
 mod ask;
 mod backup;
 mod body;
@@ -31,3 +32,4 @@ mod sse;
 pub mod telemetry;
 pub mod tls;
 mod tokens;
+pub mod ws;

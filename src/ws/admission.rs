@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_actors::identity::Person;
+use muster_actors::Kind;
+use muster_actors::identity::{Identity, Person, Scheme, Shown};
 use tokio::sync::watch;
 
 use super::protocol::{Refusal, Who};
@@ -13,6 +15,31 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
     /// Whom a token lets in. `dpop` is the proof of a token that is bound to a key, and `url` the address of the
     /// handshake, which the proof names.
     fn authenticate(&self, token: String, dpop: Option<String>, url: &str) -> BoxFuture<'static, Result<Admitted, Refusal>>;
+
+    /// What becomes of a session; `None` where it does not live.
+    fn watch(&self, sid: &str) -> Option<Watch>;
+}
+
+impl Admission for Identity {
+    fn authenticate(&self, token: String, dpop: Option<String>, url: &str) -> BoxFuture<'static, Result<Admitted, Refusal>> {
+        let scheme = if dpop.is_some() { Scheme::Dpop } else { Scheme::Bearer };
+        // A socket opens with GET, and later frames prove the same address.
+        let shown = Shown { scheme, token: &token, proof: dpop.as_deref(), method: "GET", url };
+        let admitted = match self.admit(&shown) {
+            Ok(admitted) => self
+                .watch(&admitted.person.session_id)
+                .map(|watch| Admitted { who: Who { person: admitted.person, exp: admitted.exp }, watch })
+                .ok_or(Refusal::Invalid),
+            Err(error) if error.kind == Kind::Unavailable => Err(Refusal::Unavailable),
+            Err(_) => Err(Refusal::Invalid),
+        };
+        std::future::ready(admitted).boxed()
+    }
+
+    fn watch(&self, sid: &str) -> Option<Watch> {
+        let watch = self.watch_session(sid)?;
+        Some(Watch { revoked: watch.revoked.cancelled_owned().boxed(), grant: watch.grant })
+    }
 }
 
 /// A person who was let in.

@@ -36,9 +36,3 @@ pub(crate) fn bearer(request: &HttpRequest) -> Option<String> {
     let known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("dpop");
     known.then(|| token.trim().to_owned())
 }
-
-/// The request's address without its query, as a proof of possession names it.
-pub(crate) fn url(request: &HttpRequest) -> String {
-    let info = request.connection_info();
-    format!("{}://{}{}", info.scheme(), info.host(), request.path())
-}

@@ -17,14 +17,14 @@ use muster_actors::{Error, Kind};
 use super::protocol::{Refusal, SUBPROTOCOL};
 use super::{Framing, Line, Opening, Shard};
 
-pub(crate) use handshake::{bearer, url};
+pub(crate) use handshake::bearer;
 
 /// Opens a socket: checks the origin, the handshake and its token, in this order, before anything is upgraded.
 ///
 /// # Errors
 /// `UpgradeRequired` of an ordinary request, `Forbidden` of a foreign page, `Unauthenticated` of a bad token,
 /// `Unavailable` where there is no room.
-pub async fn upgrade(shard: Rc<Shard>, request: &HttpRequest, body: web::Payload) -> Result<HttpResponse, Error> {
+pub async fn upgrade(shard: Rc<Shard>, request: &HttpRequest, url: &str, body: web::Payload) -> Result<HttpResponse, Error> {
     let sockets = shard.sockets();
     if !handshake::asks_for_upgrade(request) {
         let message = format!(
@@ -39,11 +39,10 @@ pub async fn upgrade(shard: Rc<Shard>, request: &HttpRequest, body: web::Payload
     if sockets.ending() {
         return Err(Error::new(Kind::Unavailable, "the server is stopping: connect again"));
     }
-    let url = url(request);
     let (admitted, place) = match token {
         Some(token) => {
             let dpop = request.headers().get("DPoP").and_then(|proof| proof.to_str().ok()).map(str::to_owned);
-            let checked = sockets.admission.authenticate(token, dpop, &url).await;
+            let checked = sockets.admission.authenticate(token, dpop, url).await;
             (Some(checked.map_err(refused)?), None)
         }
         None => {

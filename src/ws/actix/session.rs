@@ -1,5 +1,6 @@
 //! A connection's actor, and the stream of what it writes.
 
+use std::cell::OnceCell;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -10,8 +11,8 @@ use actix_web::web;
 use actix_web_actors::HttpContext;
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
-use muster_actors::Error;
 use muster_actors::feed::ConnId;
+use muster_actors::{Error, Kind};
 
 use crate::ws::{Collected, Line, Link, Next, Opening, Shard};
 
@@ -83,20 +84,20 @@ impl Link for Reach {
 pub(super) fn stream(
     shard: Rc<Shard>,
     line: Option<Line>,
-    opening: impl FnOnce(Box<dyn Link>) -> Opening,
+    opening: impl FnOnce(Box<dyn Link>) -> Opening + 'static,
     body: web::Payload,
 ) -> Result<impl Stream<Item = Result<Bytes, actix_web::Error>>, Error> {
-    let mut opened = Err(Error::new(muster_actors::Kind::Internal, "no connection was opened"));
-    let context = {
-        let (shard, opened) = (Rc::clone(&shard), &mut opened);
-        HttpContext::with_factory(move |context: &mut HttpContext<Session>| {
-            let link = Box::new(Reach { actor: context.address(), line });
-            *opened = shard.open(opening(link));
-            let conn = opened.as_ref().map_or(ConnId(u64::MAX), |conn| *conn);
-            Session { shard, conn, body: Some(body) }
-        })
-    };
-    let conn = opened?;
+    let opened = Rc::new(OnceCell::new());
+    let (tell, of_actor) = (Rc::clone(&opened), Rc::clone(&shard));
+    let context = HttpContext::with_factory(move |context: &mut HttpContext<Session>| {
+        let link = Box::new(Reach { actor: context.address(), line });
+        let result = of_actor.open(opening(link));
+        let conn = result.as_ref().map_or(ConnId(u64::MAX), |conn| *conn);
+        // Set once: this is the only place.
+        let _ = tell.set(result);
+        Session { shard: of_actor, conn, body: Some(body) }
+    });
+    let conn = opened.get().cloned().unwrap_or_else(|| Err(Error::new(Kind::Internal, "no connection was opened")))?;
     Ok(Writer { actor: Box::pin(context), shard, conn, ended: false })
 }
 

@@ -5,10 +5,8 @@ mod fault;
 mod filter;
 mod inbound;
 mod options;
-mod outbound;
+pub(crate) mod outbound;
 mod session;
-#[cfg(test)]
-mod tests;
 
 pub use bucket::Rate;
 pub use fault::{Fault, FaultKind};
