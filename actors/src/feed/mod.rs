@@ -25,6 +25,8 @@ mod snapshot;
 mod subscribe;
 mod subscriptions;
 mod tell;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub use event::{Event, Latest, Priority, Publish, Publisher, Recorder, Traits};
