@@ -109,8 +109,7 @@ impl Asks {
 
     /// Takes those that waited long enough.
     pub(super) fn expired(&mut self, now: Duration) -> Vec<Asked> {
-        let mut ids: Vec<u64> =
-            self.asked.iter().filter(|(_, asked)| asked.until <= now).map(|(id, _)| *id).collect();
+        let mut ids: Vec<u64> = self.asked.iter().filter(|(_, asked)| asked.until <= now).map(|(id, _)| *id).collect();
         ids.sort_unstable();
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }

@@ -27,8 +27,8 @@ impl Epochs {
 ///
 /// # Errors
 /// The system has no randomness to give.
-pub(super) fn fresh() -> Result<String, getrandom::Error> {
+pub(super) fn fresh() -> Result<String, String> {
     let mut bytes = [0; 4];
-    getrandom::fill(&mut bytes)?;
+    getrandom::fill(&mut bytes).map_err(|error| format!("no randomness for an epoch: {error}"))?;
     Ok(format!("{:08x}", u32::from_le_bytes(bytes)))
 }

@@ -64,6 +64,6 @@ impl Shared {
         let sources = self.sources.borrow();
         let ends = channel.char_indices().filter(|(_, char)| matches!(char, ':' | '.')).map(|(at, _)| at);
         let prefixes = ends.chain([channel.len()]).filter_map(|end| channel.get(..end));
-        prefixes.filter_map(|prefix| sources.get(prefix)).last().cloned()
+        prefixes.rev().find_map(|prefix| sources.get(prefix)).cloned()
     }
 }

@@ -114,7 +114,8 @@ impl Subscriptions {
             let entry = people.entry(user).or_insert((0, *since));
             *entry = (entry.0 + 1, entry.1.min(*since));
         }
-        let present = |(user, (connections, since)): (&Arc<str>, _)| Present { user: Arc::clone(user), connections, since };
+        let present =
+            |(user, (connections, since)): (&Arc<str>, _)| Present { user: Arc::clone(user), connections, since };
         let mut present: Vec<Present> = people.into_iter().map(present).collect();
         present.sort_by(|a, b| (a.since, &a.user).cmp(&(b.since, &b.user)));
         present.truncate(MAX_PRESENT);
