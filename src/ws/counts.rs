@@ -43,9 +43,9 @@ impl Counts {
     /// A person's place; `None` where the person has as many connections as may be.
     pub fn person(self: &Arc<Self>, user: &Arc<str>) -> Option<Connected> {
         let mut inner = self.lock();
-        let connections = inner.people.entry(Arc::clone(user)).or_default();
-        (*connections < self.max_person).then(|| {
-            *connections += 1;
+        let connections = inner.people.get(user).copied().unwrap_or_default();
+        (connections < self.max_person).then(|| {
+            inner.people.insert(Arc::clone(user), connections + 1);
             inner.total += 1;
             Connected { counts: Arc::clone(self), person: Some(Arc::clone(user)) }
         })

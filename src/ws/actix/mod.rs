@@ -54,7 +54,8 @@ pub async fn upgrade(shard: Rc<Shard>, request: &HttpRequest, url: &str, body: w
         }
     };
     let line = request.conn_data::<Line>().cloned();
-    let opening = |link| Opening { link, framing: Framing::Socket, admitted, place, url: url.into(), channels: Vec::new() };
+    let url = Rc::from(url);
+    let opening = |link| Opening { link, framing: Framing::Socket, admitted, place, url, channels: Vec::new() };
     let stream = session::stream(Rc::clone(&shard), line, opening, body)?;
     Ok(response.insert_header((header::CACHE_CONTROL, "no-store")).streaming(stream))
 }

@@ -7,4 +7,4 @@ mod read;
 mod write;
 
 pub use read::{Inbound, Reader};
-pub use write::{close, framed, header, pong};
+pub use write::{close, framed, pong};
