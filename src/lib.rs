@@ -4,6 +4,7 @@
 
 mod alias;
 pub mod app;
+mod asyncapi;
 mod ask;
 mod backup;
 mod body;
@@ -20,7 +21,6 @@ mod log_writer;
 mod models_list;
 pub mod openapi;
 pub mod otel;
-pub mod outboxed;
 mod probes;
 mod provider_setup;
 mod report;
@@ -32,3 +32,4 @@ mod sse;
 pub mod telemetry;
 pub mod tls;
 mod tokens;
+pub mod ws;
