@@ -58,8 +58,6 @@ pub struct Hub {
     pub(super) head: Head,
     /// Taken from the inbox and not done.
     pub(super) held: VecDeque<Input>,
-    /// Behind what is held, events were turned away.
-    pub(super) spilled: bool,
     /// The outbox is being told; until its end everything else waits.
     pub(super) reading: Option<Reading>,
     /// How often something came out of the outbox: what was asked of a feature before may lack it.
@@ -105,7 +103,6 @@ impl Hub {
             reached: loaded.head.number,
             head: loaded.head,
             held: VecDeque::new(),
-            spilled: false,
             reading: Some(Reading::default()),
             generation: 0,
             stuck: None,

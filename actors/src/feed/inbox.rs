@@ -22,16 +22,17 @@ pub(super) enum Input {
     Unsubscribe(ShardId, ConnId, String),
     Gone(ShardId, ConnId),
     Detached(ShardId),
+    /// From here on events were turned away: they are in the outbox.
+    Spilled,
     /// The thing that the channel was about is gone.
     Closed(String, &'static str),
 }
 
-/// Everything that waited, and whether events were turned away.
+/// Everything that waited.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) inputs: VecDeque<Input>,
     pub(super) latest: Vec<Latest>,
-    pub(super) spilled: bool,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ struct Inner {
     events: usize,
     asks: usize,
     latest: HashMap<(String, String), Latest>,
-    /// Events were turned away; until the hub has seen it, all are, so that none overtakes another.
+    /// Events were turned away; until the hub takes what waits, all are, so that none overtakes another.
     spilled: bool,
 }
 
@@ -106,7 +107,7 @@ impl Inbox {
         let mut inner = self.lock();
         let taken = std::mem::take(&mut *inner);
         drop(inner);
-        Taken { inputs: taken.inputs, latest: taken.latest.into_values().collect(), spilled: taken.spilled }
+        Taken { inputs: taken.inputs, latest: taken.latest.into_values().collect() }
     }
 
     pub(super) fn values_lost(&self) -> u64 {
@@ -120,6 +121,7 @@ impl Publish for Inbox {
         if inner.spilled || inner.events + events.len() > self.max_events {
             if !std::mem::replace(&mut inner.spilled, true) {
                 tracing::warn!(waiting = inner.events, "the feed lags: events wait in the outbox");
+                inner.inputs.push_back(Input::Spilled);
             }
         } else {
             inner.events += events.len();

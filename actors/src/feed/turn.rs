@@ -16,25 +16,28 @@ const STRAGGLES: Duration = Duration::from_secs(5);
 impl Hub {
     /// Does some of what waits, and hands shards what is for them.
     pub(super) fn turn(&mut self) {
+        // What woke this turn may still be in the inbox.
+        let mut more = false;
         match self.reading.take() {
-            Some(reading) if self.stuck.is_none() => self.read_on(reading),
+            Some(reading) if self.stuck.is_none() => {
+                self.read_on(reading);
+                more = true;
+            }
             reading => {
                 self.reading = reading;
                 self.work();
             }
         }
         self.flush();
-        let more = self.spilled || !self.held.is_empty() || (self.reading.is_some() && self.stuck.is_none());
-        if more {
+        if more || !self.held.is_empty() || (self.reading.is_some() && self.stuck.is_none()) {
             self.parts.inbox.wake();
         }
     }
 
     fn work(&mut self) {
         if self.held.is_empty() {
-            let Taken { inputs, latest, spilled } = self.parts.inbox.take();
+            let Taken { inputs, latest } = self.parts.inbox.take();
             self.held = inputs;
-            self.spilled |= spilled;
             self.tell_latest(latest);
         }
         let mut events = Vec::new();
@@ -44,22 +47,24 @@ impl Hub {
                 other => {
                     self.tell_or_stay(std::mem::take(&mut events));
                     match other {
+                        Some(Input::Spilled) => {
+                            // Whatever was turned away was committed before it was taken from the inbox.
+                            self.reading = Some(Reading::default());
+                            return;
+                        }
                         Some(input) => self.input(input),
-                        None => break,
+                        None => return,
                     }
                 }
             }
         }
         self.tell_or_stay(events);
-        if self.held.is_empty() && std::mem::take(&mut self.spilled) {
-            // Whatever was turned away was committed before.
-            self.reading = Some(Reading::default());
-        }
     }
 
     fn input(&mut self, input: Input) {
         match input {
             Input::Event(event) => self.tell_or_stay(vec![event]),
+            Input::Spilled => self.reading = Some(Reading::default()),
             Input::State(id, state) => self.answered(id, state),
             Input::Subscribe(ask) => self.subscribe(ask),
             Input::Unsubscribe(shard, conn, channel) => self.unsubscribe((shard, conn), &channel),
