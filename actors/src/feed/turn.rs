@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::actor::Hub;
-use super::inbox::{Input, Taken};
+use super::inbox::Input;
 use super::outbox::Reading;
 use super::{Delivery, Event};
 use muster_store::StoreError;
@@ -29,26 +29,22 @@ impl Hub {
             }
         }
         self.flush();
-        if more || !self.held.is_empty() || (self.reading.is_some() && self.stuck.is_none()) {
+        if more || self.parts.inbox.len() > 0 || (self.reading.is_some() && self.stuck.is_none()) {
             self.parts.inbox.wake();
         }
     }
 
     fn work(&mut self) {
-        if self.held.is_empty() {
-            let Taken { inputs, latest } = self.parts.inbox.take();
-            self.held = inputs;
-            self.tell_latest(latest);
-        }
+        self.tell_latest(self.parts.inbox.values());
         let mut events = Vec::new();
         for _ in 0..TURN {
-            match self.held.pop_front() {
+            match self.parts.inbox.pop() {
                 Some(Input::Event(event)) => events.push(event),
                 other => {
                     self.tell_or_stay(std::mem::take(&mut events));
                     match other {
                         Some(Input::Spilled) => {
-                            // Whatever was turned away was committed before it was taken from the inbox.
+                            // Whatever was turned away was committed before this was taken.
                             self.reading = Some(Reading::default());
                             return;
                         }
