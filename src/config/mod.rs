@@ -7,7 +7,7 @@ mod feed;
 mod load;
 
 pub use auth::{Auth, Bound};
-pub use feed::Feed;
+pub use feed::{Feed, Lane};
 pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
 
 use std::collections::BTreeMap;

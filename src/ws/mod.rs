@@ -8,6 +8,7 @@ mod admission;
 mod close;
 mod command;
 mod counts;
+mod direct;
 mod events;
 mod line;
 pub mod protocol;
@@ -17,6 +18,7 @@ mod wire;
 
 pub use actix::upgrade;
 pub(crate) use actix::bearer;
+pub(crate) use direct::upgrades;
 pub use events::listen;
 pub use admission::{Admission, Admitted, Watch};
 pub use close::{Close, Then};
