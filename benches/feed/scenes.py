@@ -1,9 +1,9 @@
 """What is measured of a live socket besides throughput: stalled readers, revocation, resume, logins."""
 
 import contextlib
+import os
 import pathlib
 import statistics
-import subprocess
 import threading
 import time
 
@@ -158,7 +158,11 @@ def logins(side, secs, clients=4):
         thread.start()
     for thread in threads:
         thread.join()
-    cores = len(subprocess.run(["nproc"], capture_output=True, text=True, check=True).stdout and
-                __import__("os").sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0))
     return {"per_s": sum(done) / (time.monotonic() - begun), "hash_ms": hash_ms,
             "floor_per_s": cores * 1000 / hash_ms, "cores": cores}
+
+
+def restarted(_side, _token):
+    """Until ready with 100,000 devices and 10,000 incidents: needs a store that holds them."""
+    return None
