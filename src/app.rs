@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use actix_rt::Arbiter;
 use muster_actors::feed::{DISASTER, Feed, FeedOptions, Limits as FeedLimits};
+use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
@@ -24,8 +25,8 @@ use crate::config::{Config, Source};
 use crate::live::{Live, Watched};
 use crate::otel::Otel;
 use crate::telemetry::Metrics;
-use crate::ws::Sockets;
 use crate::tls::Certificate;
+use crate::ws::Sockets;
 use crate::{probes, provider_setup};
 
 /// What keeps the server from starting, and how to mend it.
@@ -62,6 +63,7 @@ pub struct App {
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
+    pub geofences: Geofences,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
@@ -131,6 +133,9 @@ impl App {
             .map_err(|error| failed("identity")(&error))?;
         let socket_options = config.feed.options(&config.server.cors_origins);
         let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(identity.clone()), socket_options);
+        let fence_options =
+            GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: feed.publisher() };
+        let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -181,10 +186,10 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), feed.up(), identity.up(), limiter.up(), ledger.up()) };
+        let up = async { tokio::join!(keys.up(), feed.up(), identity.up(), geofences.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, people, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
@@ -203,6 +208,7 @@ impl App {
             identity,
             feed,
             sockets,
+            geofences,
             device_directory: OnceLock::new(),
             limiter,
             ledger,

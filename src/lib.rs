@@ -4,8 +4,8 @@
 
 mod alias;
 pub mod app;
-mod asyncapi;
 mod ask;
+mod asyncapi;
 mod backup;
 mod body;
 mod chat;
@@ -21,7 +21,7 @@ mod log_writer;
 mod models_list;
 pub mod openapi;
 pub mod otel;
-mod probes;
+pub mod probes;
 mod provider_setup;
 mod report;
 mod respond;

@@ -60,7 +60,9 @@ impl Server {
             ActixApp::new()
                 .app_data(shared.clone())
                 .app_data(shared.sockets.shard())
-                .wrap(cors(&origins)).wrap(from_fn(respond)).configure(http::routes)
+                .wrap(cors(&origins))
+                .wrap(from_fn(respond))
+                .configure(http::routes)
         })
         // Nagle's algorithm would hold a stream's first token back for the client's delayed acknowledgement.
         .on_connect(|connection, data| {

@@ -86,7 +86,8 @@ async fn a39_names_and_numbers_of_subscriptions_are_bounded_and_nothing_leaks() 
     let again = socket.ask(subscribe("incidents:inc_1")).await;
     assert_eq!(again["error"]["code"], 2405, "{again}");
     let mut socket = Socket::connect(&muster, &token).await;
-    for wrong in ["x".repeat(256), "incidents:*".into(), "incidents:>".into(), String::new(), "a b".into(), "ä".into()] {
+    for wrong in ["x".repeat(256), "incidents:*".into(), "incidents:>".into(), String::new(), "a b".into(), "ä".into()]
+    {
         let refused = socket.ask(subscribe(&wrong)).await;
         assert_eq!(refused["error"]["code"], 2400, "{wrong:?}: {refused}");
     }

@@ -95,7 +95,8 @@ async fn a34_a_permission_that_is_taken_ends_what_it_covered_and_nothing_else() 
             break frame;
         }
     };
-    let wanted = json!({ "ch": "incidents.restricted", "unsubscribed": { "code": 2403, "reason": "permission_revoked" } });
+    let wanted =
+        json!({ "ch": "incidents.restricted", "unsubscribed": { "code": 2403, "reason": "permission_revoked" } });
     assert_eq!(told, wanted);
     tell(&muster, &["incidents", "incidents.restricted"], "a", json!({ "n": 1 }));
     let push = loop {

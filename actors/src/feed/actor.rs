@@ -3,7 +3,6 @@
 //! A turn has one order: what came first is told first, and what a shard gets goes to it in one delivery at the turn's
 //! end. Nothing in a turn waits but for the write of the journal, which is not synced.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use tokio::time::Instant;
 use super::asks::Asks;
 use super::epoch::Epochs;
 use super::histories::Histories;
-use super::inbox::{Inbox, Input};
+use super::inbox::Inbox;
 use super::latest::Latests;
 use super::load::{Loaded, load};
 use super::messages::{AskChannels, AskHistory, AskPresence, AskStats};
@@ -56,10 +55,6 @@ pub struct Hub {
     pub(super) out: Outgoing,
     pub(super) epochs: Epochs,
     pub(super) head: Head,
-    /// Taken from the inbox and not done.
-    pub(super) held: VecDeque<Input>,
-    /// Behind what is held, events were turned away.
-    pub(super) spilled: bool,
     /// The outbox is being told; until its end everything else waits.
     pub(super) reading: Option<Reading>,
     /// How often something came out of the outbox: what was asked of a feature before may lack it.
@@ -104,8 +99,6 @@ impl Hub {
             epochs: loaded.epochs,
             reached: loaded.head.number,
             head: loaded.head,
-            held: VecDeque::new(),
-            spilled: false,
             reading: Some(Reading::default()),
             generation: 0,
             stuck: None,
@@ -137,7 +130,8 @@ impl Hub {
     /// Shards lost their place with the last incarnation, and what they asked of it is void. Events that wait are in the
     /// outbox, which is told first.
     fn reset(&mut self) {
-        drop(self.parts.inbox.take().inputs);
+        let inbox = &self.parts.inbox;
+        (0..inbox.len()).map_while(|_| inbox.pop()).for_each(drop);
         self.parts.shared.resets.fetch_add(1, Ordering::Relaxed);
         for shard in self.parts.shared.ports().keys() {
             self.out.push(*shard, Delivery::Reset);

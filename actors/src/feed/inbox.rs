@@ -4,10 +4,9 @@
 //! before it. Nobody waits to put something in. What finds no room is not lost: events are in the outbox, an ask is
 //! refused at once, and of the newest values the next one comes soon.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use crossbeam_queue::{ArrayQueue, SegQueue};
 use tokio::sync::Notify;
 
 use super::{ConnId, Denied, Event, Latest, Publish, ShardId, StateItem, SubscribeAsk};
@@ -22,72 +21,56 @@ pub(super) enum Input {
     Unsubscribe(ShardId, ConnId, String),
     Gone(ShardId, ConnId),
     Detached(ShardId),
+    /// From here on events were turned away: they are in the outbox.
+    Spilled,
     /// The thing that the channel was about is gone.
     Closed(String, &'static str),
-}
-
-/// Everything that waited, and whether events were turned away.
-#[derive(Debug, Default)]
-pub(super) struct Taken {
-    pub(super) inputs: VecDeque<Input>,
-    pub(super) latest: Vec<Latest>,
-    pub(super) spilled: bool,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    inputs: VecDeque<Input>,
-    events: usize,
-    asks: usize,
-    latest: HashMap<(String, String), Latest>,
-    /// Events were turned away; until the hub has seen it, all are, so that none overtakes another.
-    spilled: bool,
 }
 
 /// The hub's inbox. It outlives the hub.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    inner: Mutex<Inner>,
+    inputs: SegQueue<Input>,
+    latest: ArrayQueue<Latest>,
+    events: AtomicUsize,
+    asks: AtomicUsize,
+    /// Events were turned away; until the hub comes to that place all are, so that none overtakes another.
+    spilled: AtomicBool,
     wake: Notify,
     max_events: usize,
     max_asks: usize,
-    max_latest: usize,
     values_lost: AtomicU64,
 }
 
 impl Inbox {
     pub(super) fn new(limits: &super::Limits) -> Self {
         Self {
-            inner: Mutex::default(),
+            inputs: SegQueue::new(),
+            latest: ArrayQueue::new(limits.waiting_values.max(1)),
+            events: AtomicUsize::new(0),
+            asks: AtomicUsize::new(0),
+            spilled: AtomicBool::new(false),
             wake: Notify::new(),
             max_events: limits.waiting_events,
             max_asks: limits.waiting_asks,
-            max_latest: limits.latest,
             values_lost: AtomicU64::new(0),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Puts in what must not be lost: there are no more of these than connections, subscriptions and asks.
     pub(super) fn push(&self, input: Input) {
-        self.lock().inputs.push_back(input);
+        self.inputs.push(input);
         self.wake.notify_one();
     }
 
     /// # Errors
     /// As many asks wait as may.
     pub(super) fn ask(&self, ask: SubscribeAsk) -> Result<(), Denied> {
-        let mut inner = self.lock();
-        if inner.asks >= self.max_asks {
+        if self.asks.fetch_add(1, Ordering::AcqRel) >= self.max_asks {
+            self.asks.fetch_sub(1, Ordering::AcqRel);
             return Err(Denied::Unavailable);
         }
-        inner.asks += 1;
-        inner.inputs.push_back(Input::Subscribe(ask));
-        drop(inner);
-        self.wake.notify_one();
+        self.push(Input::Subscribe(ask));
         Ok(())
     }
 
@@ -101,12 +84,26 @@ impl Inbox {
         self.wake.notify_one();
     }
 
-    /// Takes everything. From now on events are let in again.
-    pub(super) fn take(&self) -> Taken {
-        let mut inner = self.lock();
-        let taken = std::mem::take(&mut *inner);
-        drop(inner);
-        Taken { inputs: taken.inputs, latest: taken.latest.into_values().collect(), spilled: taken.spilled }
+    pub(super) fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Takes what waits longest. Behind `Spilled` events are let in again: whatever was turned away is in the outbox by
+    /// then.
+    pub(super) fn pop(&self) -> Option<Input> {
+        let input = self.inputs.pop()?;
+        match &input {
+            Input::Event(_) => drop(self.events.fetch_sub(1, Ordering::AcqRel)),
+            Input::Subscribe(_) => drop(self.asks.fetch_sub(1, Ordering::AcqRel)),
+            Input::Spilled => self.spilled.store(false, Ordering::Release),
+            _ => {}
+        }
+        Some(input)
+    }
+
+    /// Takes the newest values that wait, oldest first.
+    pub(super) fn values(&self) -> Vec<Latest> {
+        (0..self.latest.len()).map_while(|_| self.latest.pop()).collect()
     }
 
     pub(super) fn values_lost(&self) -> u64 {
@@ -116,28 +113,26 @@ impl Inbox {
 
 impl Publish for Inbox {
     fn publish(&self, events: Vec<Event>) {
-        let mut inner = self.lock();
-        if inner.spilled || inner.events + events.len() > self.max_events {
-            if !std::mem::replace(&mut inner.spilled, true) {
-                tracing::warn!(waiting = inner.events, "the feed lags: events wait in the outbox");
+        let count = events.len();
+        let full = || self.events.fetch_add(count, Ordering::AcqRel).saturating_add(count) > self.max_events;
+        if self.spilled.load(Ordering::Acquire) {
+            // They are in the outbox, and the hub is on its way there.
+        } else if full() {
+            self.events.fetch_sub(count, Ordering::AcqRel);
+            if !self.spilled.swap(true, Ordering::AcqRel) {
+                tracing::warn!("the feed lags: events wait in the outbox");
+                self.inputs.push(Input::Spilled);
             }
         } else {
-            inner.events += events.len();
-            inner.inputs.extend(events.into_iter().map(Input::Event));
+            events.into_iter().for_each(|event| self.inputs.push(Input::Event(event)));
         }
-        drop(inner);
         self.wake.notify_one();
     }
 
     fn latest(&self, value: Latest) {
-        let mut inner = self.lock();
-        let key = (value.channel.clone(), value.key.clone());
-        if inner.latest.len() < self.max_latest || inner.latest.contains_key(&key) {
-            inner.latest.insert(key, value);
-            drop(inner);
-            self.wake.notify_one();
-        } else {
+        if self.latest.force_push(value).is_some() {
             self.values_lost.fetch_add(1, Ordering::Relaxed);
         }
+        self.wake.notify_one();
     }
 }

@@ -26,7 +26,9 @@ pub struct Limits {
     pub waiting_events: usize,
     /// Asks of shards that wait for the hub.
     pub waiting_asks: usize,
-    /// Newest values that wait for the hub, and that are kept.
+    /// Newest values that wait for the hub; more drop the oldest of them.
+    pub waiting_values: usize,
+    /// Channels of newest values that are kept.
     pub latest: usize,
     /// Keys of one channel of newest values.
     pub latest_keys: usize,
@@ -54,6 +56,7 @@ impl Default for Limits {
             channels: 200_000,
             waiting_events: 16_384,
             waiting_asks: 65_536,
+            waiting_values: 16_384,
             latest: 200_000,
             latest_keys: 1_000,
             snapshots: 10_000,

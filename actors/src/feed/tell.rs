@@ -1,5 +1,6 @@
 //! Telling: offsets given out, the journal written, frames made, shards handed them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use muster_store::StoreError;
@@ -118,7 +119,7 @@ impl Hub {
 
     /// Takes newest values; only what somebody subscribes to is made into a frame.
     pub(super) fn tell_latest(&mut self, values: Vec<Latest>) {
-        for value in values {
+        for value in newest(values) {
             let known = self.latests.get_mut(&value.channel).is_some();
             let rule = || self.parts.rules.find(&value.channel).is_some_and(|rule| rule.kind == ChannelKind::Latest);
             if !known && !rule() {
@@ -139,4 +140,12 @@ impl Hub {
             self.published += 1;
         }
     }
+}
+
+/// Of the values of one key the last, in their order.
+fn newest(values: Vec<Latest>) -> Vec<Latest> {
+    let mut seen = HashSet::new();
+    let mut last: Vec<bool> = values.iter().rev().map(|value| seen.insert((&*value.channel, &*value.key))).collect();
+    last.reverse();
+    values.into_iter().zip(last).filter_map(|(value, last)| last.then_some(value)).collect()
 }

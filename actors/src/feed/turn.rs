@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::actor::Hub;
-use super::inbox::{Input, Taken};
+use super::inbox::Input;
 use super::outbox::Reading;
 use super::{Delivery, Event};
 use muster_store::StoreError;
@@ -16,50 +16,51 @@ const STRAGGLES: Duration = Duration::from_secs(5);
 impl Hub {
     /// Does some of what waits, and hands shards what is for them.
     pub(super) fn turn(&mut self) {
+        // What woke this turn may still be in the inbox.
+        let mut more = false;
         match self.reading.take() {
-            Some(reading) if self.stuck.is_none() => self.read_on(reading),
+            Some(reading) if self.stuck.is_none() => {
+                self.read_on(reading);
+                more = true;
+            }
             reading => {
                 self.reading = reading;
                 self.work();
             }
         }
         self.flush();
-        let more = self.spilled || !self.held.is_empty() || (self.reading.is_some() && self.stuck.is_none());
-        if more {
+        if more || self.parts.inbox.len() > 0 || (self.reading.is_some() && self.stuck.is_none()) {
             self.parts.inbox.wake();
         }
     }
 
     fn work(&mut self) {
-        if self.held.is_empty() {
-            let Taken { inputs, latest, spilled } = self.parts.inbox.take();
-            self.held = inputs;
-            self.spilled |= spilled;
-            self.tell_latest(latest);
-        }
+        self.tell_latest(self.parts.inbox.values());
         let mut events = Vec::new();
         for _ in 0..TURN {
-            match self.held.pop_front() {
+            match self.parts.inbox.pop() {
                 Some(Input::Event(event)) => events.push(event),
                 other => {
                     self.tell_or_stay(std::mem::take(&mut events));
                     match other {
+                        Some(Input::Spilled) => {
+                            // Whatever was turned away was committed before this was taken.
+                            self.reading = Some(Reading::default());
+                            return;
+                        }
                         Some(input) => self.input(input),
-                        None => break,
+                        None => return,
                     }
                 }
             }
         }
         self.tell_or_stay(events);
-        if self.held.is_empty() && std::mem::take(&mut self.spilled) {
-            // Whatever was turned away was committed before.
-            self.reading = Some(Reading::default());
-        }
     }
 
     fn input(&mut self, input: Input) {
         match input {
             Input::Event(event) => self.tell_or_stay(vec![event]),
+            Input::Spilled => self.reading = Some(Reading::default()),
             Input::State(id, state) => self.answered(id, state),
             Input::Subscribe(ask) => self.subscribe(ask),
             Input::Unsubscribe(shard, conn, channel) => self.unsubscribe((shard, conn), &channel),

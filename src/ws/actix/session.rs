@@ -143,7 +143,8 @@ fn joined(frames: Vec<Bytes>) -> Option<Bytes> {
     let mut frames = frames.into_iter();
     let first = frames.next()?;
     let Some(second) = frames.next() else { return Some(first) };
-    let mut all = BytesMut::with_capacity(first.len() + second.len() + frames.as_slice().iter().map(Bytes::len).sum::<usize>());
+    let mut all =
+        BytesMut::with_capacity(first.len() + second.len() + frames.as_slice().iter().map(Bytes::len).sum::<usize>());
     for frame in [first, second].into_iter().chain(frames) {
         all.extend_from_slice(&frame);
     }

@@ -171,9 +171,7 @@ impl Channel {
     pub(super) fn trim(&mut self, frames: usize, bytes: usize) -> Vec<usize> {
         let slowest = self.members.iter().filter_map(|(_, member)| member.cursor).min();
         let keep_from = slowest.unwrap_or(u64::MAX);
-        while !self.entries.is_empty()
-            && (self.base < keep_from || self.entries.len() > frames || self.bytes > bytes)
-        {
+        while !self.entries.is_empty() && (self.base < keep_from || self.entries.len() > frames || self.bytes > bytes) {
             self.base += 1;
             self.bytes -= self.entries.pop_front().map_or(0, |entry| entry.frame.len());
         }

@@ -120,6 +120,35 @@ fn an_epoch_ends_where_nothing_proves_that_all_is_there() {
 }
 
 #[test]
+fn a_write_that_a_kill_cut_short_was_told_to_nobody_and_is_told_from_the_outbox() {
+    // One frame of the last event at least, so that the cut is somewhere within it, or takes it as a whole.
+    for cut in [1, 2, 15, 16, 17, 40, 90] {
+        let site = Site::new();
+        let (first, second) = (Arc::clone(&site), Arc::clone(&site));
+        world::run(|tree| async move {
+            let feed = first.start(&tree).await;
+            let (shard, id) = Shard::attach(&feed);
+            feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
+            for number in 1..=4 {
+                first.tell(&feed, events("alerts", number..=number)).await;
+                shard.reaches("alerts", number).await;
+            }
+            first.kill();
+        });
+        site.revive();
+        let file = std::fs::read_dir(site.folder()).unwrap().next().unwrap().unwrap().path();
+        let length = std::fs::metadata(&file).unwrap().len();
+        std::fs::File::options().write(true).open(&file).unwrap().set_len(length - cut).unwrap();
+        world::run(|tree| async move {
+            let feed = second.start(&tree).await;
+            world::until(|| second.outbox() == 0).await;
+            let page = page(&feed, "alerts").await;
+            assert_eq!((page.position.offset, numbers(&page.publications)), (4, vec![1, 2, 3, 4]), "{cut}");
+        });
+    }
+}
+
+#[test]
 fn an_event_larger_than_a_frame_of_the_journal_is_read_back() {
     let site = Site::new();
     let (first, second) = (Arc::clone(&site), Arc::clone(&site));

@@ -102,7 +102,9 @@ fn publication(channel: usize, offset: u64, bytes: usize) -> Arc<Publication> {
 fn fresh() -> Histories {
     let mut histories = Histories::new(limits());
     for name in NAMES {
-        histories.insert(Channel { pins: 1, ..Channel::new(name.into(), true, 0) });
+        let mut channel = Channel::new(name.into(), true, 0);
+        channel.pins = 1;
+        histories.insert(channel);
     }
     histories
 }

@@ -187,9 +187,13 @@ impl Session {
             return self.close(Close::RateLimited);
         }
         let named = (1..=100).contains(&ask.name.len());
-        let visible = |text: &String| (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let visible =
+            |text: &String| (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         if !named || !ask.idem.as_ref().is_none_or(visible) {
-            return fault_to(id, &bad("command.name has 1 to 100 bytes, command.idem 1 to 255 visible ASCII characters"));
+            return fault_to(
+                id,
+                &bad("command.name has 1 to 100 bytes, command.idem 1 to 255 visible ASCII characters"),
+            );
         }
         let tag = self.ask(Ask::Other(id), now);
         let ask = CommandAsk { name: ask.name, target: ask.target, args: ask.args, idem: ask.idem };
