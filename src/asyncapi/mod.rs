@@ -79,7 +79,7 @@ fn limits(options: &ProtocolOptions) -> Value {
 
 /// A channel's name as the document's keys may be.
 fn key(pattern: &str) -> String {
-    pattern.replace(['{', '}'], "").replace(':', "_").replace('.', "_")
+    pattern.replace(['{', '}'], "").replace([':', '.'], "_")
 }
 
 fn channel(rule: &ChannelRule) -> Value {

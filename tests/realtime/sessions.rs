@@ -40,7 +40,7 @@ async fn a32_a_revoked_session_is_closed_at_once_in_the_middle_of_a_flood() {
     }
     let client = muster.client().with(&token);
     let began = std::time::Instant::now();
-    let out = client.post("/api/v1/auth/logout", &json!({})).await;
+    let out = client.post("/api/v1/auth/logout", &json!({ "token": token })).await;
     assert_eq!(out.status, 200, "{}", out.text);
     let code = socket.closed().await;
     let took = began.elapsed();

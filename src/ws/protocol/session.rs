@@ -337,6 +337,7 @@ impl Session {
         }
         self.phase = Phase::Closed;
         self.asks.clear();
+        self.subs.clear();
         self.opening = None;
         vec![Effect::Close(close)]
     }

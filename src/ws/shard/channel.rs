@@ -208,13 +208,10 @@ pub(super) enum Was {
 impl Member {
     /// Takes the newest value of a key in; what it replaces is skipped.
     pub(super) fn value(&mut self, value: Value) {
-        match self.values.iter().position(|known| known.key == value.key) {
-            Some(at) => {
-                let old = self.values.remove(at).offset;
-                let (from, to) = self.skipped.unwrap_or((old, old));
-                self.skipped = Some((from.min(old), to.max(old)));
-            }
-            None => {}
+        if let Some(at) = self.values.iter().position(|known| known.key == value.key) {
+            let old = self.values.remove(at).offset;
+            let (from, to) = self.skipped.unwrap_or((old, old));
+            self.skipped = Some((from.min(old), to.max(old)));
         }
         self.values.push(value);
     }

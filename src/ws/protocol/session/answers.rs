@@ -47,6 +47,10 @@ impl Session {
 
     /// The hub answered for a subscription. What follows it comes after the effects of this.
     pub fn on_subscribed(&mut self, tag: u64, answer: Result<Box<Subscribed>, Refused>, now: Millis) -> Vec<Effect> {
+        // The hub was told that the connection is gone.
+        if self.is_closed() {
+            return Vec::new();
+        }
         let subscribed = match answer {
             Ok(subscribed) => subscribed,
             Err(refused) => return self.refused(tag, &fault_of(&refused), now),

@@ -76,8 +76,11 @@ fn stands(channel: &str) -> Result<Box<Subscribed>, Refused> {
     }))
 }
 
+/// What was said, each with its second.
+type Told = Vec<(u64, Value)>;
+
 /// Runs to that second, answering every heartbeat; gives what was done then and when it closed.
-fn run(session: &mut Session, to: u64) -> (Vec<(u64, Value)>, Option<(u64, Close)>) {
+fn run(session: &mut Session, to: u64) -> (Told, Option<(u64, Close)>) {
     let mut told = Vec::new();
     for second in 1..=to {
         let effects = session.on_tick(at(second));
