@@ -121,10 +121,9 @@ impl Session {
     /// An ask is answered by a refusal.
     pub(super) fn refused(&mut self, tag: u64, fault: &Fault, now: Millis) -> Vec<Effect> {
         let Some((ask, _)) = self.asks.remove(&tag) else { return Vec::new() };
-        if let Some(channel) = ask.channel() {
-            self.subs.remove(channel);
-        }
-        match ask {
+        // It may have taken the place of one that stood.
+        let left = ask.channel().cloned().filter(|channel| self.subs.remove(channel).is_some());
+        let mut out = match ask {
             Ask::Connect(_) | Ask::Refresh(_) => self.close(Close::Overloaded),
             Ask::Resume(_) => self.close(Close::InsufficientState),
             Ask::Own(channel) => {
@@ -139,7 +138,11 @@ impl Session {
                 self.opened(now)
             }
             Ask::Subscribe(id, _) | Ask::Other(id) => fault_to(id, fault),
+        };
+        if let Some(channel) = left.filter(|_| !self.is_closed()) {
+            out.insert(0, Effect::Leave { channel });
         }
+        out
     }
 
     /// The reply to `connect`, if nothing that it waits for is left.

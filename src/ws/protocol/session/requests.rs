@@ -172,9 +172,15 @@ impl Session {
             return fault_to(id, &Fault::new(FaultKind::NotFound, "this connection does not subscribe to it"));
         };
         let mut out = vec![Effect::Leave { channel: Arc::clone(&channel) }];
-        let waiting = self.asks.iter().find(|(_, (ask, _))| ask.channel() == Some(&channel)).map(|(tag, _)| *tag);
-        if let Some(tag) = waiting {
-            out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "unsubscribed before it stood"), now));
+        let of_it = |ask: &Ask| ask.channel() == Some(&channel);
+        let waiting: Vec<_> = self.asks.iter().filter(|(_, (ask, _))| of_it(ask)).map(|(tag, _)| *tag).collect();
+        for tag in waiting {
+            // What the server asked for by itself nobody waits for.
+            if matches!(self.asks.get(&tag), Some((Ask::Resume(_) | Ask::Own(_), _))) {
+                self.asks.remove(&tag);
+            } else {
+                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "unsubscribed before it stood"), now));
+            }
         }
         if let Some(id) = id {
             out.push(Effect::Send(outbound::ok(id, &serde_json::json!({ "ch": &*channel }))));
