@@ -57,7 +57,13 @@ impl Session {
         };
         let Some((ask, _)) = self.asks.remove(&tag) else { return self.forgotten(subscribed.channel) };
         let Some(sub) = ask.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
-            return self.forgotten(subscribed.channel);
+            // It was ended while it was asked for; whoever asked is told all the same.
+            let mut out = self.forgotten(subscribed.channel);
+            if !matches!(ask, Ask::Resume(_) | Ask::Own(_)) {
+                self.asks.insert(tag, (ask, now));
+                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "ended before it stood"), now));
+            }
+            return out;
         };
         let resumed = matches!(ask, Ask::Resume(_));
         if resumed && subscribed.recovered.is_err() {
