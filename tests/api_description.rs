@@ -49,6 +49,7 @@ fn example((path, method): (String, String), key_id: &str) -> Route {
     let path = match path.as_str() {
         "/v1/models/{id}" => path.replace("{id}", "alpha"),
         "/docs/assets/{file}" => path.replace("{file}", "swagger-ui.css"),
+        _ if path.contains("{ch}") => path.replace("{ch}", "system"),
         _ => path.replace("{id}", key_id),
     };
     assert!(!path.contains('{'), "a new parameter needs an example here: {path}");

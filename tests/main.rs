@@ -30,6 +30,7 @@ mod limits;
 mod messages;
 mod operations;
 mod otel;
+mod realtime;
 mod refusals;
 mod reload;
 mod responses;

@@ -167,6 +167,9 @@ pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credenti
         let error = if credential == Credential::Sent { ", error=\"invalid_token\"" } else { "" };
         response.insert_header((header::WWW_AUTHENTICATE, format!("{scheme} realm=\"muster\"{error}")));
     }
+    if error.kind == Kind::UpgradeRequired {
+        response.insert_header((header::UPGRADE, "websocket"));
+    }
     if let Some(methods) = &error.allow {
         response.insert_header((header::ALLOW, methods.as_str()));
     }
