@@ -25,7 +25,6 @@ pub(super) const PASSWORD: &str = "correct horse battery staple";
 pub(super) struct House {
     pub identity: Identity,
     pub store: StoreHandle,
-    pub clock: Clock,
     pub told: Arc<Recorder>,
     pub keys: TempDir,
     tree: Tree,
@@ -43,7 +42,7 @@ impl House {
         let clock = Clock::tokio(crate::Millis(START.0));
         let told = Arc::new(Recorder::default());
         let options = IdentityOptions {
-            clock: clock.clone(),
+            clock,
             publisher: Some(Arc::clone(&told) as _),
             keys: keys.path().join("signing"),
             policy: Policy::default(),
@@ -57,7 +56,7 @@ impl House {
         let arbiter = actix_rt::Arbiter::current();
         let identity = Identity::start(&tree.group(name), arbiter, &store, options).unwrap();
         identity.up().await;
-        Self { identity, store, clock, told, keys, tree: tree.clone() }
+        Self { identity, store, told, keys, tree: tree.clone() }
     }
 
     /// The same store and keys under new actors, as after a restart of the program.

@@ -98,6 +98,6 @@ fn a_change_needs_the_version_that_is_there() {
         assert_eq!(patch(7).await.unwrap_err().kind, Kind::PreconditionFailed);
         let changed = patch(1).await.unwrap();
         assert_eq!((changed.version, changed.pv), (2, 1), "a name changes nothing that one may do");
-        assert!(house.actions().ends_with(&["user_updated".to_owned()]));
+        assert!(house.actions().contains(&"user_updated".to_owned()));
     });
 }
