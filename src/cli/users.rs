@@ -215,14 +215,14 @@ async fn found(identity: &Identity, name: &str) -> Result<Arc<UserRecord>, Strin
 
 /// Asks the server that `muster login` was made to.
 async fn remote(command: UsersCommand) -> Result<Value, String> {
-    let device = Device::open()?;
+    let device = &Device::open()?;
     let data = |said: Value| said.get("data").cloned().unwrap_or(said);
-    let patch = |user: String, patch: Value| async {
-        let path = format!("/api/v1/users/{}", id_of(&device, user).await?);
+    let patch = |user: String, patch: Value| async move {
+        let path = format!("/api/v1/users/{}", id_of(device, user).await?);
         device.ask(Method::PATCH, &path, Some(&patch), Some("*")).await.map(data)
     };
     match command {
-        UsersCommand::List => Ok(json!({ "users": all(&device).await?, "next_cursor": null })),
+        UsersCommand::List => Ok(json!({ "users": all(device).await?, "next_cursor": null })),
         UsersCommand::Create(CreateArgs { email, role, name, grants }) => {
             let password = prompt::password("password")?;
             let body = json!({ "email": email, "role": role.0, "name": name, "grants": grants, "password": password });
@@ -232,12 +232,12 @@ async fn remote(command: UsersCommand) -> Result<Value, String> {
         UsersCommand::Disable { user } => patch(user, json!({ "disabled": true })).await,
         UsersCommand::Enable { user } => patch(user, json!({ "disabled": false })).await,
         UsersCommand::Password { user } => {
-            let path = format!("/api/v1/users/{}/password", id_of(&device, user).await?);
+            let path = format!("/api/v1/users/{}/password", id_of(device, user).await?);
             let body = json!({ "password": prompt::password("new password")? });
             device.ask(Method::POST, &path, Some(&body), None).await
         }
         UsersCommand::Delete { user } => {
-            let path = format!("/api/v1/users/{}", id_of(&device, user).await?);
+            let path = format!("/api/v1/users/{}", id_of(device, user).await?);
             device.ask(Method::DELETE, &path, None, Some("*")).await
         }
     }
