@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
+use muster_actors::incident::{Incidents, Options as IncidentOptions};
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
 use muster_actors::ledger::{Ledger, LedgerOptions};
 use muster_actors::limits::{Options as LimiterOptions, RateLimiter};
@@ -58,6 +59,7 @@ pub struct App {
     pub store: StoreRef,
     pub keys: Keys,
     pub identity: Identity,
+    pub incidents: Incidents,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
@@ -122,6 +124,13 @@ impl App {
         let keys = Keys::start(&tree.group("keys"), one(), key_options);
         let identity = Identity::start(&tree.group("identity"), one(), &store, identity_options(&config, &clock))
             .map_err(|error| failed("identity")(&error))?;
+        let incident_options = IncidentOptions {
+            store: Arc::clone(&store),
+            clock: clock.clone(),
+            publisher: Arc::new(crate::disaster::Outbox),
+            settings: config.incidents.settings(),
+        };
+        let incidents = Incidents::start(&tree.group("disaster"), one(), incident_options);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -172,7 +181,7 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), identity.up(), limiter.up(), ledger.up()) };
+        let up = async { tokio::join!(keys.up(), identity.up(), incidents.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
                 "keys, people, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
@@ -192,6 +201,7 @@ impl App {
             store: StoreRef(store),
             keys,
             identity,
+            incidents,
             device_directory: OnceLock::new(),
             limiter,
             ledger,

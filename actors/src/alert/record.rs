@@ -4,8 +4,8 @@ use muster_geo::{BBox, Geometry};
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
 
-use super::terms::{Category, Certainty, MsgType, ResponseType, Scope, Severity, Status, Urgency};
 use crate::Millis;
+use muster_cap::{Category, Certainty, MsgType, ResponseType, Scope, Severity, Status, Urgency};
 
 /// Names a CAP message: the triple of its `references`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -126,7 +126,10 @@ impl AlertRecord {
 
     /// Published here, for everybody, to be acted on: all that ever reaches the public's channel and feed.
     pub fn is_public(&self) -> bool {
-        self.origin == Origin::Published && self.is_sent() && self.scope == Scope::Public && self.status == Status::Actual
+        self.origin == Origin::Published
+            && self.is_sent()
+            && self.scope == Scope::Public
+            && self.status == Status::Actual
     }
 
     /// Says what is to be done now: no Cancel, not replaced, not over.

@@ -217,7 +217,8 @@ fn activate(next: &mut Incident, more: &More, now: Millis) -> Result<(), Error> 
 
 fn another_type(next: &Incident, to: Option<u8>) -> Result<u8, Error> {
     to.filter(|to| (1..=5).contains(to)).ok_or_else(|| {
-        let message = format!("an incident of ICS type {} goes no further that way (5 is the least, 1 the most)", next.ics_type);
+        let message =
+            format!("an incident of ICS type {} goes no further that way (5 is the least, 1 the most)", next.ics_type);
         Error::new(Kind::Conflict, message).coded("ics_type_limit").detailing(next.state.told())
     })
 }
@@ -302,7 +303,8 @@ fn assign(next: &mut Incident, more: &More, by: &By) -> Result<Value, Error> {
 
 /// The acknowledgement ran out without activation: triaged again.
 pub fn unacknowledge(incident: &std::sync::Arc<Incident>, now: Millis) -> Option<Changed> {
-    let expired = incident.state == State::Acknowledged && incident.ack.as_ref().is_some_and(|ack| ack.expires_at <= now);
+    let expired =
+        incident.state == State::Acknowledged && incident.ack.as_ref().is_some_and(|ack| ack.expires_at <= now);
     if !expired {
         return None;
     }

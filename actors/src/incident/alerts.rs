@@ -13,7 +13,7 @@ impl AlertFilter {
     pub(super) fn lets(&self, alert: &AlertRecord, now: Millis) -> bool {
         let near = |bbox| alert.bbox().is_some_and(|own| own.intersects(&bbox));
         self.active.is_none_or(|active| active == alert.is_active(now))
-            && self.severity.is_none_or(|least| alert.severity().is_some_and(|severity| severity >= least))
+            && self.severity.is_none_or(|least| alert.severity().is_some_and(|own| own.rank() >= least.rank()))
             && self.bbox.is_none_or(near)
             && self.incident.as_ref().is_none_or(|id| alert.incident_id.as_ref() == Some(id))
             && self.public.is_none_or(|public| public == alert.is_public())

@@ -96,7 +96,11 @@ impl Edit {
         incident.prioritize();
         checks.ordered("expires", incident.onset, incident.expires);
         checks.ordered("expires", incident.effective, incident.expires);
-        checks.that(incident.parent_id.as_deref() != Some(&incident.id), "parent_id", "an incident is not its own part");
+        checks.that(
+            incident.parent_id.as_deref() != Some(&incident.id),
+            "parent_id",
+            "an incident is not its own part",
+        );
         checks.done()
     }
 

@@ -35,7 +35,8 @@ pub fn of(changed: &Changed) -> Vec<Event> {
         return vec![event("incident.created", after, &[now], &whole(after))];
     };
     let then = shared(before.audience());
-    let patch = json!({ "id": after.id, "version": after.version, "patch": patch(before, after), "entry": changed.entry });
+    let patch =
+        json!({ "id": after.id, "version": after.version, "patch": patch(before, after), "entry": changed.entry });
     if now == then {
         return vec![event(changed.event, after, &[now], &patch)];
     }
@@ -45,7 +46,10 @@ pub fn of(changed: &Changed) -> Vec<Event> {
         events.push(Event::new("incident.withdrawn", after.updated_at, channels(None, &[then]), &gone));
     }
     if now.is_some() {
-        events.push(silent(after, Event::new("incident.created", after.updated_at, channels(None, &[now]), &whole(after))));
+        events.push(silent(
+            after,
+            Event::new("incident.created", after.updated_at, channels(None, &[now]), &whole(after)),
+        ));
     }
     events.push(event(changed.event, after, &[None], &patch));
     events

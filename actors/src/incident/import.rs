@@ -187,10 +187,14 @@ fn link(changed: &mut Changed, message: &AlertRecord) {
 
 /// What an imported message says of an incident, within an incident's bounds.
 fn edit_of(info: &AlertInfo) -> Edit {
-    let cut = |text: &str, most: usize| -> String { text.chars().filter(|c| !c.is_control() || *c == '\n').take(most).collect() };
+    let cut = |text: &str, most: usize| -> String {
+        text.chars().filter(|c| !c.is_control() || *c == '\n').take(most).collect()
+    };
     let line = |text: &str| cut(&text.replace(['\n', '\r', '\t'], " "), super::checks::LINE);
     let title = info.headline.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or(&info.event);
-    let text = |text: &Option<String>| text.as_deref().map(|text| cut(text, super::checks::TEXT)).filter(|t| !t.trim().is_empty());
+    let text = |text: &Option<String>| {
+        text.as_deref().map(|text| cut(text, super::checks::TEXT)).filter(|t| !t.trim().is_empty())
+    };
     Edit {
         title: Some(line(title)),
         summary: text(&info.description),

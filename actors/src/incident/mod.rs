@@ -8,6 +8,7 @@ mod actor;
 mod alerts;
 mod change;
 mod checks;
+mod documents;
 mod edit;
 mod events;
 mod import;

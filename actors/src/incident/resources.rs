@@ -98,8 +98,9 @@ pub fn add(list: &mut Vec<Resource>, new: NewResource, at: Millis) -> Result<u32
 /// `NotFound`, or `Conflict` where it may not go there.
 pub fn change(list: &mut [Resource], change: ResourceChange, at: Millis) -> Result<(), Error> {
     let found = list.iter_mut().find(|resource| resource.id == change.id);
-    let resource = found
-        .ok_or_else(|| Error::new(Kind::NotFound, format!("the incident has no resource {}: see its list", change.id)))?;
+    let resource = found.ok_or_else(|| {
+        Error::new(Kind::NotFound, format!("the incident has no resource {}: see its list", change.id))
+    })?;
     if let Some(to) = change.status {
         resource.status = resource.status.step(to)?;
     }

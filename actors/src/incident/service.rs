@@ -31,6 +31,7 @@ pub struct Incidents {
     handle: Handle<IncidentActor>,
     store: StoreHandle,
     pub(super) clock: Clock,
+    pub(super) sender_name: Arc<str>,
 }
 
 impl std::fmt::Debug for Incidents {
@@ -43,8 +44,9 @@ impl Incidents {
     /// Starts the actor: await [`Incidents::up`] before serving.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: Options) -> Self {
         let (store, clock) = (Arc::clone(&options.store), options.clock.clone());
+        let sender_name = options.settings.sender_name.as_str().into();
         let handle = group.start(ChildSpec::new("incidents", arbiter, move |_| load(options.clone())));
-        Self { handle, store, clock }
+        Self { handle, store, clock, sender_name }
     }
 
     /// Waits until the records were read and the actor answers.

@@ -46,7 +46,7 @@ impl Filter {
     fn lets(&self, incident: &Incident) -> bool {
         let state = self.states.is_empty() || self.states.contains(&incident.state);
         let kind = self.kind.is_none_or(|kind| kind == incident.kind);
-        let severe = |least: Severity| incident.severity.is_some_and(|severity| severity >= least);
+        let severe = |least: Severity| incident.severity.is_some_and(|severity| severity.rank() >= least.rank());
         let near = |bbox: BBox| incident.bbox.is_some_and(|own| own.intersects(&bbox));
         state
             && kind

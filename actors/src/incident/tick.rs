@@ -12,7 +12,8 @@ const MAX_AT_ONCE: usize = 200;
 impl Network {
     /// Everything that is due, within the bounds of a batch.
     pub(super) fn tick(&self, now: Millis) -> Plan {
-        let incidents = self.unkept(now).take(MAX_AT_ONCE).filter_map(|incident| unacknowledge(incident, now)).collect();
+        let incidents =
+            self.unkept(now).take(MAX_AT_ONCE).filter_map(|incident| unacknowledge(incident, now)).collect();
         let due = self.alerts.overdue(now).take(MAX_AT_ONCE);
         let alerts = due.filter_map(|alert| {
             let (state, event) = match alert.state {

@@ -49,7 +49,8 @@ impl Draft {
         let scope = self.scope.unwrap_or(Scope::Public);
         checks.that(scope != Scope::Restricted || self.restriction.is_some(), "restriction", "says whom it is for");
         checks.that(scope != Scope::Private || !self.addresses.is_empty(), "addresses", "says whom it is for");
-        let tag = |tag: &String| (2..=35).contains(&tag.len()) && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let tag =
+            |tag: &String| (2..=35).contains(&tag.len()) && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         checks.that(self.language.as_ref().is_none_or(tag), "language", "must be a tag such as en-US");
         checks.that(self.web.as_ref().is_none_or(|web| web.starts_with("https://")), "web", "must begin with https://");
         checks.that(self.expires.is_none_or(|expires| expires > now), "expires", "must be to come");
@@ -148,7 +149,7 @@ impl Teller<'_> {
     /// Whether a second person has to confirm it: what warns everybody of something severe, and what follows from a
     /// change by somebody who may not publish.
     pub(super) fn needs_second(&self, alert: &AlertRecord) -> bool {
-        let grave = alert.severity().is_some_and(|severity| severity >= Severity::Severe);
+        let grave = alert.severity().is_some_and(|severity| severity.rank() >= Severity::Severe.rank());
         (grave && alert.scope == Scope::Public) || !self.by.may(Permission::AlertsPublish)
     }
 

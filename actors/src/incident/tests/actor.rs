@@ -36,10 +36,8 @@ impl House {
     }
 
     async fn act(&self, incident: &Incident, action: Action) -> Result<Arc<Incident>, Error> {
-        let mv = Move {
-            more: More { commander: Some("usr_commander".to_owned()), ..More::default() },
-            ..Move::new(action)
-        };
+        let mv =
+            Move { more: More { commander: Some("usr_commander".to_owned()), ..More::default() }, ..Move::new(action) };
         let at = IfMatch::Version(incident.version);
         Ok(self.incidents.act(commander(), incident.id.clone(), at, mv).await?.incident.unwrap())
     }

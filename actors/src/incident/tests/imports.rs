@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::Kind;
-use crate::alert::{
-    AlertInfo, AlertRecord, AlertState, Category, MsgType, Origin, Reference, Scope, Status,
-};
+use crate::alert::{AlertInfo, AlertRecord, AlertState, Category, MsgType, Origin, Reference, Scope, Status};
 
 fn message(n: u64, msg_type: MsgType, references: &[u64]) -> AlertRecord {
     let named = |n: u64| Reference {
@@ -79,7 +77,10 @@ fn an_alert_opens_a_triaged_incident_once_and_an_update_and_a_cancel_follow() {
     assert_eq!(import(&mut site, message(1, MsgType::Alert, &[])), Ok(Fate::Taken));
     assert_eq!(import(&mut site, message(1, MsgType::Alert, &[])), Ok(Fate::Known));
     let incident = only(&site);
-    assert_eq!((incident.state, incident.kind, incident.severity), (State::Triaged, IncidentKind::Flood, Some(Severity::Severe)));
+    assert_eq!(
+        (incident.state, incident.kind, incident.severity),
+        (State::Triaged, IncidentKind::Flood, Some(Severity::Severe))
+    );
     assert_eq!(import(&mut site, message(2, MsgType::Update, &[1])), Ok(Fate::Taken));
     assert_eq!(only(&site).severity, Some(Severity::Moderate));
     assert_eq!(import(&mut site, message(3, MsgType::Cancel, &[1, 2])), Ok(Fate::Taken));

@@ -22,8 +22,8 @@ fn any(site: &mut Site, id: &str, other: &str, action: Action) -> Result<(), Err
         }
         Action::Resources => {
             let new = NewResource { kind: "boat".to_owned(), qty: 1, status: None, note: None };
-            let plan = site
-                .ask(&by, |network, asked| network.resources(id, IfMatch::Any, asked, ResourceAct::Add(new)))?;
+            let plan =
+                site.ask(&by, |network, asked| network.resources(id, IfMatch::Any, asked, ResourceAct::Add(new)))?;
             site.take(&plan);
             Ok(())
         }

@@ -121,9 +121,8 @@ fn a52_a_stale_version_changes_nothing_and_tells_the_present_one() {
     });
     let refused = stale.unwrap_err();
     assert_eq!((refused.kind, refused.details.unwrap()["version"].as_u64()), (Kind::PreconditionFailed, Some(2)));
-    let edit = site.ask(&operator(), |network, asked| {
-        network.edit(&id, IfMatch::Version(3), asked, Edit::default(), None)
-    });
+    let edit =
+        site.ask(&operator(), |network, asked| network.edit(&id, IfMatch::Version(3), asked, Edit::default(), None));
     assert_eq!(edit.unwrap_err().kind, Kind::PreconditionFailed);
 }
 
@@ -131,10 +130,8 @@ fn a52_a_stale_version_changes_nothing_and_tells_the_present_one() {
 fn each_guard_of_the_table_holds() {
     let mut site = Site::new();
     let by = operator();
-    let bare = Report {
-        said: Edit { severity: None, urgency: None, ..flood(Severity::Minor).said },
-        ..Report::default()
-    };
+    let bare =
+        Report { said: Edit { severity: None, urgency: None, ..flood(Severity::Minor).said }, ..Report::default() };
     let id = site.report(&by, bare);
     let refused = site.act(&by, &id, Move::new(Action::Triage)).unwrap_err();
     let fields: Vec<String> = refused.fields.iter().map(|field| field.loc.join(".")).collect();
@@ -189,11 +186,9 @@ fn resources_move_one_step_on_or_are_released() {
 
 #[test]
 fn who_only_writes_closes_after_a_day_and_who_may_close_at_once() {
-    for (by, wait, closes) in [
-        (operator(), DAY - MINUTE, false),
-        (operator(), DAY, true),
-        (commander(), Duration::ZERO, true),
-    ] {
+    for (by, wait, closes) in
+        [(operator(), DAY - MINUTE, false), (operator(), DAY, true), (commander(), Duration::ZERO, true)]
+    {
         let mut site = Site::new();
         let id = brought(&mut site, State::Resolved);
         site.pass(wait);
