@@ -13,6 +13,7 @@
 
 mod support;
 
+mod alerts;
 mod api_description;
 mod architecture;
 mod backup;
@@ -21,6 +22,7 @@ mod doctor;
 mod embedded;
 mod embeddings;
 mod identity;
+mod incidents;
 mod keys;
 mod keys_cli;
 mod latency;
