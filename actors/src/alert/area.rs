@@ -8,9 +8,9 @@ pub(super) fn shapes(geometry: &Geometry, area: &mut Area) {
     match geometry {
         Geometry::Point(point) => area.circles.push(circle(point, 0.0)),
         Geometry::Circle { center, radius_m } => area.circles.push(circle(center, *radius_m)),
-        Geometry::Polygon(rings) => area.polygons.extend(rings.first().map(outer)),
+        Geometry::Polygon(rings) => area.polygons.extend(rings.first().map(|ring| outer(ring))),
         Geometry::MultiPolygon(polygons) => {
-            area.polygons.extend(polygons.iter().filter_map(|rings| rings.first()).map(outer));
+            area.polygons.extend(polygons.iter().filter_map(|rings| rings.first()).map(|ring| outer(ring)));
         }
         Geometry::GeometryCollection(members) => members.iter().for_each(|member| shapes(member, area)),
     }
@@ -20,7 +20,7 @@ fn circle(center: &Point, radius_m: f64) -> Circle {
     Circle { latitude: center.lat, longitude: center.lon, radius_km: radius_m / 1_000.0 }
 }
 
-fn outer(ring: &Vec<Point>) -> Polygon {
+fn outer(ring: &[Point]) -> Polygon {
     Polygon(ring.iter().map(|point| (point.lat, point.lon)).collect())
 }
 
