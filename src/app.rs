@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
 use muster_actors::incident::{Incidents, Options as IncidentOptions};
@@ -23,6 +24,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::config::{Config, Source};
 use crate::live::{Live, Watched};
 use crate::otel::Otel;
+use crate::outboxed::Outboxed;
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
 use crate::{probes, provider_setup};
@@ -60,6 +62,7 @@ pub struct App {
     pub keys: Keys,
     pub identity: Identity,
     pub incidents: Incidents,
+    pub geofences: Geofences,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
@@ -127,10 +130,13 @@ impl App {
         let incident_options = IncidentOptions {
             store: Arc::clone(&store),
             clock: clock.clone(),
-            publisher: Arc::new(crate::disaster::Outbox),
+            publisher: Arc::new(Outboxed),
             settings: config.incidents.settings(),
         };
         let incidents = Incidents::start(&tree.group("disaster"), one(), incident_options);
+        let fence_options =
+            GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: Arc::new(Outboxed) };
+        let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -181,10 +187,10 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), identity.up(), incidents.up(), limiter.up(), ledger.up()) };
+        let up = async { tokio::join!(keys.up(), identity.up(), incidents.up(), geofences.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, people, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, incidents, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
@@ -202,6 +208,7 @@ impl App {
             keys,
             identity,
             incidents,
+            geofences,
             device_directory: OnceLock::new(),
             limiter,
             ledger,

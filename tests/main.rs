@@ -21,6 +21,7 @@ mod chain_faults;
 mod doctor;
 mod embedded;
 mod embeddings;
+mod geofences;
 mod identity;
 mod incidents;
 mod keys;

@@ -102,3 +102,16 @@ fn a51_a_hundred_thousand_vertices_are_refused_and_ten_thousand_taken() {
     let most = round(u32::try_from(MAX_VERTICES).unwrap() - 1).shape().unwrap();
     assert!(most.contains(&at(7.0, 7.0)) && !most.contains(&at(7.1, 7.1)));
 }
+
+/// Each tooth's box overlaps every other's: some 80 million pairs, of which none meets.
+#[test]
+fn a51_a_comb_of_long_teeth_does_not_hold_a_thread_up() {
+    let tooth = |n: u32| [f64::from(n) * 1e-3 + f64::from(n % 2) * 50.0, f64::from(n % 2) * 50.0];
+    let comb = |teeth: u32| {
+        let mut ring: Vec<[f64; 2]> = (0..teeth).map(tooth).collect();
+        ring.extend([[80.0, 60.0], [-10.0, 60.0]]);
+        polygon(&ring).check().map_err(|error| error.wrong)
+    };
+    assert_eq!(comb(900), Ok(()));
+    assert_eq!(comb(9_000), Err(Wrong::Intricate));
+}
