@@ -187,7 +187,8 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), identity.up(), incidents.up(), geofences.up(), limiter.up(), ledger.up()) };
+        let up =
+            async { tokio::join!(keys.up(), identity.up(), incidents.up(), geofences.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
                 "keys, people, incidents, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
