@@ -9,6 +9,7 @@ use muster_actors::feed::{DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
+use muster_actors::incident::{Incidents, Options as IncidentOptions};
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
 use muster_actors::ledger::{Ledger, LedgerOptions};
 use muster_actors::limits::{Options as LimiterOptions, RateLimiter};
@@ -63,6 +64,7 @@ pub struct App {
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
+    pub incidents: Incidents,
     pub geofences: Geofences,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
@@ -133,6 +135,13 @@ impl App {
             .map_err(|error| failed("identity")(&error))?;
         let socket_options = config.feed.options(&config.server.cors_origins);
         let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(identity.clone()), socket_options);
+        let incident_options = IncidentOptions {
+            store: Arc::clone(&store),
+            clock: clock.clone(),
+            publisher: feed.publisher(),
+            settings: config.incidents.settings(),
+        };
+        let incidents = Incidents::start(&tree.group("disaster"), one(), incident_options);
         let fence_options =
             GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: feed.publisher() };
         let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
@@ -186,10 +195,12 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), feed.up(), identity.up(), geofences.up(), limiter.up(), ledger.up()) };
+        let up = async {
+            tokio::join!(keys.up(), feed.up(), identity.up(), incidents.up(), geofences.up(), limiter.up(), ledger.up())
+        };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, people, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, incidents, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
@@ -208,6 +219,7 @@ impl App {
             identity,
             feed,
             sockets,
+            incidents,
             geofences,
             device_directory: OnceLock::new(),
             limiter,

@@ -31,7 +31,11 @@ pub async fn read_json(request: &HttpRequest, payload: &mut Payload, limit: usiz
     Ok((value, bytes))
 }
 
-async fn read(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Result<web::BytesMut, Error> {
+/// Reads a body of at most `limit` bytes.
+///
+/// # Errors
+/// `TooLarge`; `InvalidJson` where it broke off.
+pub async fn read(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Result<web::BytesMut, Error> {
     let too_large =
         || Error::new(Kind::TooLarge, format!("the body is larger than {limit} bytes, the most taken here"));
     let length =

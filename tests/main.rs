@@ -13,6 +13,7 @@
 
 mod support;
 
+mod alerts;
 mod api_description;
 mod architecture;
 mod backup;
@@ -22,6 +23,7 @@ mod embedded;
 mod embeddings;
 mod geofences;
 mod identity;
+mod incidents;
 mod keys;
 mod keys_cli;
 mod latency;

@@ -2,6 +2,7 @@
 //!
 //! Knows no HTTP server, no environment, no settings file: actors get typed options, typed requests, and the time.
 
+pub mod alert;
 pub mod audit;
 pub mod clock;
 pub mod error;
@@ -11,6 +12,7 @@ pub mod health;
 pub mod idempotency;
 pub mod identity;
 pub mod ids;
+pub mod incident;
 pub mod keys;
 pub mod ledger;
 pub mod limits;

@@ -8,6 +8,9 @@ mod load;
 
 pub use auth::{Auth, Bound};
 pub use feed::Feed;
+mod incidents;
+
+pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
 
 use std::collections::BTreeMap;
@@ -27,6 +30,7 @@ pub struct Config {
     pub log: Log,
     pub auth: Auth,
     pub feed: Feed,
+    pub incidents: Incidents,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,
