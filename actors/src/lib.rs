@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod clock;
+pub mod device;
 pub mod error;
 pub mod feed;
 pub mod health;
