@@ -92,6 +92,11 @@ const COUNTED_FOR: Duration = Duration::from_secs(3600);
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 impl BadSignatures {
+    /// Those of the hour.
+    pub fn total(&self) -> u32 {
+        self.count
+    }
+
     /// Counts some; gives the hour's count where it is to be told now.
     pub fn count(&mut self, more: u32, now: Millis) -> Option<u32> {
         if self.since.is_none_or(|since| now.since(since) >= COUNTED_FOR) {
