@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn what_people_do_is_told_at_once() {
         let mut flap = Flap::default();
-        let at = |s| Millis(1_000 * s);
+        let at = |s: u64| Millis(1_000 * s);
         assert_eq!(
             flap.changed(Status::Provisioned, Status::Online, at(0), EVERY),
             Tell::Now { from: Status::Provisioned, suppressed: 0 }

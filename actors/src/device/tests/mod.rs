@@ -18,7 +18,7 @@ use super::*;
 use crate::feed::Recorder;
 use crate::identity::By;
 use crate::supervise::Tree;
-use crate::{Clock, Millis, world};
+use crate::{Clock, world};
 
 /// A world with devices in it.
 struct World {
