@@ -60,6 +60,12 @@ impl Modify for Credentials {
             .description(Some("An API key: `mst_` + 12 characters + `_` + 43 characters"))
             .build();
         components.add_security_scheme("key", SecurityScheme::Http(bearer));
+        let token = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("JWT")
+            .description(Some("The token of a login (`POST /api/v1/auth/login`)"))
+            .build();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
         let header = ApiKeyValue::with_description("x-api-key", "The same key, as Anthropic's clients send it");
         components.add_security_scheme("x_api_key", SecurityScheme::ApiKey(ApiKey::Header(header)));
     }
