@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
@@ -22,6 +23,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::config::{Config, Source};
 use crate::live::{Live, Watched};
 use crate::otel::Otel;
+use crate::outboxed::Outboxed;
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
 use crate::{probes, provider_setup};
@@ -58,6 +60,7 @@ pub struct App {
     pub store: StoreRef,
     pub keys: Keys,
     pub identity: Identity,
+    pub geofences: Geofences,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
@@ -122,6 +125,9 @@ impl App {
         let keys = Keys::start(&tree.group("keys"), one(), key_options);
         let identity = Identity::start(&tree.group("identity"), one(), &store, identity_options(&config, &clock))
             .map_err(|error| failed("identity")(&error))?;
+        let fence_options =
+            GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: Arc::new(Outboxed) };
+        let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -172,10 +178,10 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), identity.up(), limiter.up(), ledger.up()) };
+        let up = async { tokio::join!(keys.up(), identity.up(), geofences.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, people, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
@@ -192,6 +198,7 @@ impl App {
             store: StoreRef(store),
             keys,
             identity,
+            geofences,
             device_directory: OnceLock::new(),
             limiter,
             ledger,

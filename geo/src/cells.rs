@@ -27,7 +27,8 @@ pub struct Cells {
 
 impl Cells {
     /// The cells that a shape's edge runs through or whose centre is in it: the finest resolution up to `resolution`
-    /// that needs at most `max` of them. At resolution 0 there are at most 122, whatever `max` is.
+    /// that needs at most `max` of them. One of which the edge cuts off a corner narrower than half a cell's side may be
+    /// left out. At resolution 0 there are at most 122, whatever `max` is.
     pub fn covering(shape: &Shape, resolution: u8, max: usize) -> Self {
         let mut level = level(resolution);
         loop {

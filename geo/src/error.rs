@@ -27,6 +27,8 @@ pub enum Wrong {
     SelfIntersecting,
     #[error("the ring winds around the globe more than once")]
     Winding,
+    #[error("too many edges run close along each other to be looked at: simplify it, or cut it into several polygons")]
+    Intricate,
     #[error("the rings cross")]
     RingsCross,
     #[error("the hole is not inside its polygon")]

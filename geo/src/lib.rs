@@ -16,6 +16,8 @@ mod polygon;
 mod ring;
 mod shape;
 mod shapes;
+#[cfg(test)]
+mod tests;
 
 pub use bbox::BBox;
 pub use cells::{Cells, geohash, h3_cell};

@@ -100,6 +100,10 @@ fn ring_box(ring: &Ring) -> BBox {
     BBox { west: ring.west, south, east: if ring.east > 180.0 { ring.east - 360.0 } else { ring.east }, north }
 }
 
+/// Pairs of edges with overlapping boxes that are looked at: a coastline of 10,000 positions has some 100,000, and an
+/// adversary's comb of long teeth as many millions as it takes to hold a thread up for a second.
+const MAX_PAIRS: usize = 1_000_000;
+
 /// The first ring that meets itself or another where it must not.
 fn crossing(rings: &[Ring]) -> Option<(usize, Wrong)> {
     let boxed = |n: usize, (e, (a, b)): (usize, (Xy, Xy))| Edge::new(Rectangle::from_corners(a, b), (n, e));
@@ -109,6 +113,7 @@ fn crossing(rings: &[Ring]) -> Option<(usize, Wrong)> {
         let points = &rings.get(n)?.points;
         Some((*points.get(e)?, *points.get(e + 1)?))
     };
+    let mut pairs = 0;
     for (n, ring) in rings.iter().enumerate() {
         let last = ring.points.len().saturating_sub(2);
         for (e, (a, b)) in ring.edges().enumerate() {
@@ -117,6 +122,10 @@ fn crossing(rings: &[Ring]) -> Option<(usize, Wrong)> {
                 let (a, b) = ([ax + by, ay], [bx + by, by_]);
                 for other in tree.locate_in_envelope_intersecting(AABB::from_corners(a, b)) {
                     let (m, f) = other.data;
+                    pairs += 1;
+                    if pairs > MAX_PAIRS {
+                        return Some((n, Wrong::Intricate));
+                    }
                     let neighbours = e.abs_diff(f) <= 1 || e.abs_diff(f) == last;
                     if m < n || (m == n && (f <= e || neighbours)) {
                         continue;
