@@ -17,6 +17,7 @@ mod api_description;
 mod architecture;
 mod backup;
 mod chain_faults;
+mod devices;
 mod doctor;
 mod embedded;
 mod embeddings;

@@ -38,7 +38,7 @@ pub(super) fn telemetry(store: &StoreHandle, device: &str) -> Result<Telemetry, 
 /// Every device, and its open commands.
 #[derive(Debug, Default)]
 pub(super) struct Everything {
-    pub(super) entries: Vec<Box<Entry>>,
+    pub(super) entries: Vec<Entry>,
     pub(super) open: HashMap<Arc<str>, Vec<Command>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn everything(store: &StoreHandle) -> Result<Everything, StoreError> 
         let scan = Scan { prefix: Vec::new(), from, limit: 1_000, order: Order::Ascending };
         let page = store.scan(Tree::Devices, &scan)?;
         for (_, rec) in &page.items {
-            all.entries.push(Box::new(Entry::decode(rec)?));
+            all.entries.push(Entry::decode(rec)?);
         }
         from = page.next;
         if from.is_none() {

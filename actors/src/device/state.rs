@@ -54,7 +54,7 @@ pub(super) struct Fleet {
 impl Fleet {
     /// Of what was read back.
     pub(super) fn read_back(
-        entries: Vec<Box<Entry>>,
+        entries: Vec<Entry>,
         open: HashMap<Arc<str>, Vec<Command>>,
         up: Millis,
         rules: &DeviceRules,
@@ -76,7 +76,7 @@ impl Fleet {
                 places.push((Arc::clone(&id), place));
             }
             fleet.kids.extend(entry.keys.iter().map(|key| (key.kid.as_str().into(), Arc::clone(&id))));
-            fleet.entries.insert(id, entry);
+            fleet.entries.insert(id, Box::new(entry));
         }
         fleet.places = PointIndex::bulk(places);
         let expiries = fleet.open.iter().filter_map(|(id, open)| Some((next_expiry(open)?, Arc::clone(id))));
