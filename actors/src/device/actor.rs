@@ -455,8 +455,10 @@ impl Handler<Next> for DeviceActor {
 impl Handler<Snapshot> for DeviceActor {
     type Result = ();
 
-    fn handle(&mut self, Snapshot(ask): Snapshot, _: &mut Context<Self>) {
-        let state = snapshot::state(self, &ask);
-        ask.reply.send(state);
+    fn handle(&mut self, asked: Snapshot, _: &mut Context<Self>) {
+        if let Some(ask) = asked.take() {
+            let state = snapshot::state(self, &ask);
+            ask.reply.send(state);
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::state::Fleet;
 use super::telemetry::Telemetry;
 use super::turn::Turn;
 use crate::Error;
-use crate::feed::SnapshotAsk;
+use crate::feed::{Denied, SnapshotAsk};
 use crate::identity::By;
 
 /// A change. Pure: it leaves its whole change in the turn, or refuses and leaves none.
@@ -87,8 +87,26 @@ impl Message for Next {
     type Result = Result<Handed, Error>;
 }
 
-/// The state behind a channel.
-pub(super) struct Snapshot(pub(super) SnapshotAsk);
+/// The state behind a channel. Dropped before it was answered, as by an actor that is down, it answers `Unavailable`.
+pub(super) struct Snapshot(Option<SnapshotAsk>);
+
+impl Snapshot {
+    pub(super) fn new(ask: SnapshotAsk) -> Self {
+        Self(Some(ask))
+    }
+
+    pub(super) fn take(mut self) -> Option<SnapshotAsk> {
+        self.0.take()
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        if let Some(ask) = self.0.take() {
+            ask.reply.send(Err(Denied::Unavailable));
+        }
+    }
+}
 
 impl Message for Snapshot {
     type Result = ();

@@ -28,7 +28,7 @@ use super::shift::{Deed, Rotate, Rotated, Shift, WriteFirmware};
 use super::state::{Fleet, target};
 use super::telemetry::Telemetry;
 use super::turn::no_device;
-use crate::feed::{Denied, Publisher, SnapshotAsk, SnapshotSource};
+use crate::feed::{Publisher, SnapshotAsk, SnapshotSource};
 use crate::geofence::Watcher;
 use crate::idempotency::Idempotency;
 use crate::identity::By;
@@ -300,23 +300,8 @@ impl Devices {
 
 impl SnapshotSource for Devices {
     fn ask(&self, ask: SnapshotAsk) {
-        // A message that is refused is dropped with its reply: so the reply is kept where it can still be sent.
-        let SnapshotAsk { channel, viewer, reply } = ask;
-        let kept = Arc::new(std::sync::Mutex::new(Some(reply)));
-        let take = |kept: &std::sync::Mutex<Option<crate::feed::SnapshotReply>>| {
-            kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
-        };
-        let inner = Arc::clone(&kept);
-        let reply = crate::feed::SnapshotReply::new(move |state| {
-            if let Some(reply) = take(&inner) {
-                reply.send(state);
-            }
-        });
-        if self.handle.tell(Snapshot(SnapshotAsk { channel, viewer, reply })).is_err()
-            && let Some(reply) = take(&kept)
-        {
-            reply.send(Err(Denied::Unavailable));
-        }
+        // One that is refused answers by its drop.
+        let _ = self.handle.tell(Snapshot::new(ask));
     }
 }
 
