@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_actors::device::{DeviceOptions, Devices};
 use muster_actors::feed::{DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
@@ -66,6 +67,7 @@ pub struct App {
     pub sockets: Arc<Sockets>,
     pub incidents: Incidents,
     pub geofences: Geofences,
+    pub devices: Devices,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
@@ -145,6 +147,16 @@ impl App {
         let fence_options =
             GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: feed.publisher() };
         let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
+        let device_options = DeviceOptions {
+            store: Arc::clone(&store),
+            clock: clock.clone(),
+            publisher: feed.publisher(),
+            rules: config.devices.rules(),
+            watcher: Some(Arc::new(geofences.clone())),
+        };
+        let other = handles.get(1).cloned().unwrap_or_else(Arbiter::current);
+        let devices = Devices::start(&tree.group("devices"), other, device_options);
+        let device_directory: Arc<dyn DeviceDirectory> = Arc::new(devices.directory().clone());
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -196,11 +208,20 @@ impl App {
         };
 
         let up = async {
-            tokio::join!(keys.up(), feed.up(), identity.up(), incidents.up(), geofences.up(), limiter.up(), ledger.up())
+            tokio::join!(
+                keys.up(),
+                feed.up(),
+                identity.up(),
+                devices.up(),
+                incidents.up(),
+                geofences.up(),
+                limiter.up(),
+                ledger.up()
+            )
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, people, incidents, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, the disaster network, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
@@ -221,7 +242,8 @@ impl App {
             sockets,
             incidents,
             geofences,
-            device_directory: OnceLock::new(),
+            devices,
+            device_directory: OnceLock::from(device_directory),
             limiter,
             ledger,
             model,

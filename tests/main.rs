@@ -18,6 +18,7 @@ mod api_description;
 mod architecture;
 mod backup;
 mod chain_faults;
+mod devices;
 mod doctor;
 mod embedded;
 mod embeddings;

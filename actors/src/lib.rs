@@ -5,6 +5,7 @@
 pub mod alert;
 pub mod audit;
 pub mod clock;
+pub mod device;
 pub mod error;
 pub mod feed;
 pub mod geofence;

@@ -203,6 +203,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.auth.check()?;
     config.feed.check()?;
     config.incidents.check()?;
+    config.devices.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }
@@ -263,6 +264,7 @@ mod tests {
             "auth",
             "feed",
             "incidents",
+            "devices",
             "telemetry",
             "llm",
             "embeddings",

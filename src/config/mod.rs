@@ -11,6 +11,9 @@ pub use feed::Feed;
 mod incidents;
 
 pub use incidents::Incidents;
+mod devices;
+
+pub use devices::Devices;
 pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
 
 use std::collections::BTreeMap;
@@ -31,6 +34,7 @@ pub struct Config {
     pub auth: Auth,
     pub feed: Feed,
     pub incidents: Incidents,
+    pub devices: Devices,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,
