@@ -1,0 +1,128 @@
+//! The keys as they stand at one moment: what is signed and checked with, without a lock.
+
+use std::sync::Arc;
+
+use ed25519_dalek::pkcs8::EncodePrivateKey;
+use jsonwebtoken::{DecodingKey, EncodingKey};
+use serde_json::{Value, json};
+
+use crate::claims::LEEWAY;
+use crate::jwk::PrivateKey;
+
+/// When a retired key stopped signing, and until when what it signed is accepted; seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Retired {
+    pub at: u64,
+    pub until: u64,
+}
+
+/// A signing key and its times.
+pub struct SigningKey {
+    kid: String,
+    pub(super) private: PrivateKey,
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+    pub(super) use_from: u64,
+    pub(super) retired: Option<Retired>,
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SigningKey")
+            .field("kid", &self.kid)
+            .field("use_from", &self.use_from)
+            .field("retired", &self.retired)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SigningKey {
+    /// Nothing when the key cannot be written as PKCS #8, which no Ed25519 key fails at.
+    pub(super) fn new(private: PrivateKey, use_from: u64, retired: Option<Retired>) -> Option<Self> {
+        let public = private.public();
+        let encoding = EncodingKey::from_ed_der(private.dalek().to_pkcs8_der().ok()?.as_bytes());
+        let decoding = DecodingKey::from_ed_der(public.as_bytes());
+        Some(Self { kid: public.thumbprint(), private, encoding, decoding, use_from, retired })
+    }
+
+    pub(super) fn with_times(&self, use_from: u64, retired: Option<Retired>) -> Self {
+        Self {
+            kid: self.kid.clone(),
+            private: self.private.clone(),
+            encoding: self.encoding.clone(),
+            decoding: self.decoding.clone(),
+            use_from,
+            retired,
+        }
+    }
+
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    /// From when it signs, seconds.
+    pub fn use_from(&self) -> u64 {
+        self.use_from
+    }
+
+    pub(crate) fn encoding(&self) -> &EncodingKey {
+        &self.encoding
+    }
+
+    pub(crate) fn decoding(&self) -> &DecodingKey {
+        &self.decoding
+    }
+
+    /// Whether a token of this key made at `iat` is good at `now`: not before the key's use, not made after it retired,
+    /// and not read after everything it signed has ended.
+    pub(crate) fn signs_at(&self, iat: u64, now: u64) -> bool {
+        let began = now.saturating_add(LEEWAY) >= self.use_from && iat.saturating_add(LEEWAY) >= self.use_from;
+        let ended = self.retired.is_some_and(|retired| now > retired.until || iat > retired.at.saturating_add(LEEWAY));
+        began && !ended
+    }
+}
+
+/// All keys at one moment. Cheap to clone and to share.
+#[derive(Debug, Clone)]
+pub struct KeySet {
+    pub(super) current: Arc<SigningKey>,
+    pub(super) next: Option<Arc<SigningKey>>,
+    pub(super) retired: Vec<Arc<SigningKey>>,
+}
+
+impl KeySet {
+    /// The key that signs.
+    pub fn current(&self) -> &SigningKey {
+        &self.current
+    }
+
+    /// The key that will sign, once it has been shown for a while.
+    pub fn next(&self) -> Option<&SigningKey> {
+        self.next.as_deref()
+    }
+
+    /// Keys that sign no more, and whose tokens are still accepted.
+    pub fn retired(&self) -> impl Iterator<Item = &SigningKey> {
+        self.retired.iter().map(Arc::as_ref)
+    }
+
+    pub(crate) fn get(&self, kid: &str) -> Option<&SigningKey> {
+        self.all().map(Arc::as_ref).find(|key| key.kid == kid)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<SigningKey>> {
+        std::iter::once(&self.current).chain(&self.next).chain(&self.retired)
+    }
+
+    /// The JWK Set (RFC 7517 §5) for `/.well-known/jwks.json`: current, next and retired keys.
+    pub fn jwks(&self) -> Value {
+        let keys: Vec<Value> = self
+            .all()
+            .map(|key| {
+                let x = key.private.public().x();
+                json!({"kty": "OKP", "crv": "Ed25519", "x": x, "kid": key.kid, "alg": "EdDSA", "use": "sig"})
+            })
+            .collect();
+        json!({ "keys": keys })
+    }
+}
