@@ -7,6 +7,7 @@ pub mod clock;
 pub mod device;
 pub mod error;
 pub mod feed;
+pub mod firmware;
 pub mod health;
 pub mod idempotency;
 pub mod identity;

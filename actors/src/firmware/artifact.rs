@@ -60,9 +60,8 @@ impl Manifest {
     /// # Errors
     /// `Invalid`, naming the field; what is out of `max_size` bytes is `TooLarge`.
     pub fn check(&self, max_size: u64, now: Millis) -> Result<(), Error> {
-        let wrong = |field: &str, why: &str| {
-            Err(Error::field(Kind::Invalid, &["body", field], why, serde_json::Value::Null))
-        };
+        let wrong =
+            |field: &str, why: &str| Err(Error::field(Kind::Invalid, &["body", field], why, serde_json::Value::Null));
         let named = |text: &str| (1..=100).contains(&text.chars().count());
         if !named(&self.name) {
             return wrong("name", "must be 1 to 100 characters");
@@ -116,7 +115,7 @@ pub struct Artifact {
     pub uploaded_by: String,
     pub created_at: Millis,
     pub updated_at: Millis,
-    pub version_no: u64,
+    pub record_version: u64,
 }
 
 impl Artifact {

@@ -67,8 +67,7 @@ pub enum Act {
 }
 
 impl Act {
-    pub const ALL: [Self; 6] =
-        [Self::Approve, Self::Deny, Self::Pause, Self::Resume, Self::Cancel, Self::Rollback];
+    pub const ALL: [Self; 6] = [Self::Approve, Self::Deny, Self::Pause, Self::Resume, Self::Cancel, Self::Rollback];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -246,11 +245,7 @@ pub struct Image {
 
 impl Image {
     pub fn as_version(&self) -> FirmwareVersion {
-        FirmwareVersion {
-            artifact: Some(self.id.clone()),
-            version: self.version.clone(),
-            sequence: self.sequence,
-        }
+        FirmwareVersion { artifact: Some(self.id.clone()), version: self.version.clone(), sequence: self.sequence }
     }
 }
 

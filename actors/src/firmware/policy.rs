@@ -238,7 +238,10 @@ impl Policy {
         if let Some(gate) = &self.health_gate {
             let known = gate.rules.iter().all(|rule| METRICS.contains(&rule.metric.as_str()));
             if gate.rules.len() > MAX_RULES || !known || !(1..=WEEK_S).contains(&gate.within_s) {
-                return wrong("health_gate", "rules name battery_pct, signal_dbm, temp_c or uptime_s; within_s is 1 up");
+                return wrong(
+                    "health_gate",
+                    "rules name battery_pct, signal_dbm, temp_c or uptime_s; within_s is 1 up",
+                );
             }
         }
         if let Some(window) = &self.window {

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 pub use fit::{Fit, fit};
 pub use report::{Gate, Report};
+pub use step::Free;
 pub use tally::Tally;
 
 use super::execution::{ExecError, ExecState, Execution};
@@ -40,6 +41,9 @@ pub struct Drained {
     pub job: bool,
 }
 
+/// Executions whose hands are to be looked at again.
+type Moved = BTreeSet<u32>;
+
 /// A job with its executions, and what is counted of them.
 #[derive(Debug)]
 pub struct Rollout {
@@ -57,6 +61,8 @@ pub struct Rollout {
     credit: Credit,
     opening: Option<Opening>,
     changed: Drained,
+    /// What the last drain took.
+    moved: Moved,
     /// A counter changed since progress was told.
     progressed: bool,
     told_progress: Millis,
@@ -79,6 +85,7 @@ impl Rollout {
             to_revert: BTreeSet::new(),
             credit: Credit::new(now),
             changed: Drained::default(),
+            moved: Moved::new(),
             progressed: false,
             told_progress: Millis(0),
         };
@@ -145,7 +152,14 @@ impl Rollout {
 
     /// Takes what changed since the last call.
     pub fn drain(&mut self) -> Drained {
-        std::mem::take(&mut self.changed)
+        let drained = std::mem::take(&mut self.changed);
+        self.moved.clone_from(&drained.executions);
+        drained
+    }
+
+    /// The executions that the last drain took.
+    pub fn recent(&self) -> &BTreeSet<u32> {
+        &self.moved
     }
 
     /// Moves an execution; every move goes through here.

@@ -128,7 +128,8 @@ impl Rollout {
     pub fn beat(&mut self, beat: &Gate<'_>, now: Millis) {
         let Some(at) = self.index.get(beat.device).copied() else { return };
         let Some(execution) = self.at(at) else { return };
-        let runs = |version: &Option<FirmwareVersion>| version.as_ref().is_some_and(|version| same(version, beat.firmware));
+        let runs =
+            |version: &Option<FirmwareVersion>| version.as_ref().is_some_and(|version| same(version, beat.firmware));
         match execution.state {
             ExecState::RollingBack if runs(&execution.from) => self.go(at, ExecState::RolledBack, now),
             ExecState::Rebooting | ExecState::Verifying if runs(&execution.to) => {

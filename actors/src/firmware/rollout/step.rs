@@ -163,8 +163,7 @@ impl Rollout {
     /// Cancels what was not begun, and what can be told to stop.
     fn clear(&mut self, now: Millis, most: usize) -> usize {
         let harmless = |at: &&u32| self.at(**at).is_some_and(|execution| execution.state.is_harmless());
-        let stoppable: Vec<u32> =
-            self.active.iter().filter(harmless).chain(&self.queued).take(most).copied().collect();
+        let stoppable: Vec<u32> = self.active.iter().filter(harmless).chain(&self.queued).take(most).copied().collect();
         for at in &stoppable {
             self.go(*at, ExecState::Canceled, now);
         }
@@ -208,7 +207,8 @@ impl Rollout {
         if !self.to_revert.is_empty() || !self.active.is_empty() {
             return;
         }
-        let stuck = self.executions.iter().any(|execution| execution.reverted && execution.state != ExecState::RolledBack);
+        let stuck =
+            self.executions.iter().any(|execution| execution.reverted && execution.state != ExecState::RolledBack);
         let to = if stuck { JobState::Failed } else { JobState::RolledBack };
         self.become_state(to, "firmware.job.completed", now);
     }
