@@ -16,6 +16,8 @@ pub mod manifest;
 pub mod password;
 mod secret;
 mod strict;
+#[cfg(test)]
+mod tests;
 pub mod token;
 
 pub use cache::TokenCache;
@@ -24,4 +26,4 @@ pub use error::{RandomError, TokenError};
 pub use jwk::{JwkError, PrivateKey, PublicKey};
 pub use keys::{Change, KeyError, KeyRing, KeySet, Policy};
 pub use secret::Secret;
-pub use token::{Expect, MAX_TOKEN, Typ, mint, verify};
+pub use token::{Expect, MAX_TOKEN, MintError, Typ, mint, verify};

@@ -57,8 +57,8 @@ impl Hasher {
         Ok(hash.to_string())
     }
 
-    /// Compares in constant time. A text that is no hash of ours, one that costs more than 16 of these, or a password
-    /// that could never have been hashed, is a mismatch.
+    /// Compares in constant time. A text that is no hash of ours, one that costs far more than ours (16 times, or
+    /// 256 MiB once), or a password that could never have been hashed, is a mismatch.
     pub fn verify(&self, password: &str, phc: &str) -> Verdict {
         let (Ok(password), Ok(hash)) = (prepare(password), PasswordHash::new(phc)) else { return Verdict::Mismatch };
         let Ok(params) = Params::try_from(&hash) else { return Verdict::Mismatch };

@@ -83,11 +83,8 @@ pub fn verify<C: DeserializeOwned>(keys: &KeySet, token: &str, expect: Expect<'_
     let kid = parts.kid(expect.typ.as_str())?;
     parts.signature()?;
     let claims = parts.claims()?;
-    let key = keys.get(&kid).ok_or(TokenError::UnknownKey)?;
     let when = times(&claims, now)?;
-    if !key.signs_at(when.iat, now) {
-        return Err(TokenError::KeyNotInUse);
-    }
+    let key = keys.in_use(&kid, when.iat, now)?;
     if text(&claims, "aud")? != expect.aud {
         return Err(TokenError::WrongAudience);
     }

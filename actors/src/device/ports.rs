@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use muster_geo::Point;
 use tokio::sync::broadcast;
 
-use super::record::{DeviceKind, Firmware, FirmwareVersion, Place, Slot, Status, Sync as InSync};
+use super::record::{DeviceKind, Firmware, FirmwareVersion, Slot, Status, Sync as InSync};
 use crate::{Error, Millis};
 
 /// Which devices. Every part that is given must hold; nothing given is every device. Retired devices are never chosen
@@ -89,7 +90,7 @@ pub trait FirmwareView: Send + std::marker::Sync + std::fmt::Debug {
 
 /// Told of each place that a device is at, such as for geofences. Never waits.
 pub trait Watcher: Send + std::marker::Sync + std::fmt::Debug {
-    fn moved(&self, device: &Arc<str>, place: Place, at: Millis);
+    fn moved(&self, device: &Arc<str>, place: Point, at: Millis);
 
     /// It is nowhere any more, such as a retired one.
     fn gone(&self, device: &Arc<str>);

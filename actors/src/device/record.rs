@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use muster_geo::Point;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -61,48 +62,6 @@ impl Status {
             Self::Quarantined => "quarantined",
             Self::Retired => "retired",
         }
-    }
-}
-
-/// A place on Earth, WGS 84; as JSON a GeoJSON Point.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "GeoJson", into = "GeoJson")]
-pub struct Place {
-    /// Degrees east, -180 to 180.
-    pub lon: f64,
-    /// Degrees north, -90 to 90.
-    pub lat: f64,
-    /// Metres above the ellipsoid.
-    pub alt: Option<f64>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct GeoJson {
-    #[serde(rename = "type")]
-    kind: String,
-    coordinates: Vec<f64>,
-}
-
-impl From<Place> for GeoJson {
-    fn from(place: Place) -> Self {
-        let coordinates = [place.lon, place.lat].into_iter().chain(place.alt).collect();
-        Self { kind: "Point".to_owned(), coordinates }
-    }
-}
-
-impl TryFrom<GeoJson> for Place {
-    type Error = &'static str;
-
-    fn try_from(json: GeoJson) -> Result<Self, &'static str> {
-        let wrong = "must be a GeoJSON Point: {\"type\":\"Point\",\"coordinates\":[lon, lat]}, lon -180 to 180, \
-                     lat -90 to 90";
-        let (lon, lat, alt) = match *json.coordinates.as_slice() {
-            [lon, lat] => (lon, lat, None),
-            [lon, lat, alt] => (lon, lat, Some(alt)),
-            _ => return Err(wrong),
-        };
-        let fits = lon.abs() <= 180.0 && lat.abs() <= 90.0 && alt.is_none_or(f64::is_finite);
-        if json.kind == "Point" && fits { Ok(Self { lon, lat, alt }) } else { Err(wrong) }
     }
 }
 
@@ -188,7 +147,7 @@ pub struct Device {
     pub groups: Vec<String>,
     pub status: Status,
     pub status_since: Millis,
-    pub location: Option<Place>,
+    pub location: Option<Point>,
     pub location_accuracy_m: Option<f64>,
     /// Of the location, 9 characters.
     pub geohash: Option<String>,

@@ -1,7 +1,8 @@
 //! What features hand to the feed: events, committed together with what they tell of.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use crossbeam_queue::SegQueue;
 use muster_store::{Encoding, Op, Record, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -113,28 +114,28 @@ pub type Publisher = Arc<dyn Publish>;
 /// A publisher that keeps what it is handed, for tests of features.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    events: Mutex<Vec<Event>>,
-    latest: Mutex<Vec<Latest>>,
+    events: SegQueue<Event>,
+    latest: SegQueue<Latest>,
 }
 
 impl Recorder {
     /// Takes what was published so far.
     pub fn take(&self) -> Vec<Event> {
-        std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+        std::iter::from_fn(|| self.events.pop()).collect()
     }
 
     /// Takes the latest values that were handed over so far.
     pub fn take_latest(&self) -> Vec<Latest> {
-        std::mem::take(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner))
+        std::iter::from_fn(|| self.latest.pop()).collect()
     }
 }
 
 impl Publish for Recorder {
     fn publish(&self, events: Vec<Event>) {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).extend(events);
+        events.into_iter().for_each(|event| self.events.push(event));
     }
 
     fn latest(&self, value: Latest) {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+        self.latest.push(value);
     }
 }

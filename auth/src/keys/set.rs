@@ -7,6 +7,7 @@ use jsonwebtoken::{DecodingKey, EncodingKey};
 use serde_json::{Value, json};
 
 use crate::claims::LEEWAY;
+use crate::error::TokenError;
 use crate::jwk::PrivateKey;
 
 /// When a retired key stopped signing, and until when what it signed is accepted; seconds.
@@ -19,7 +20,7 @@ pub(super) struct Retired {
 /// A signing key and its times.
 pub struct SigningKey {
     kid: String,
-    pub(super) private: PrivateKey,
+    pub(crate) private: PrivateKey,
     encoding: EncodingKey,
     decoding: DecodingKey,
     pub(super) use_from: u64,
@@ -72,14 +73,6 @@ impl SigningKey {
     pub(crate) fn decoding(&self) -> &DecodingKey {
         &self.decoding
     }
-
-    /// Whether a token of this key made at `iat` is good at `now`: not before the key's use, not made after it retired,
-    /// and not read after everything it signed has ended.
-    pub(crate) fn signs_at(&self, iat: u64, now: u64) -> bool {
-        let began = now.saturating_add(LEEWAY) >= self.use_from && iat.saturating_add(LEEWAY) >= self.use_from;
-        let ended = self.retired.is_some_and(|retired| now > retired.until || iat > retired.at.saturating_add(LEEWAY));
-        began && !ended
-    }
 }
 
 /// All keys at one moment. Cheap to clone and to share.
@@ -106,8 +99,14 @@ impl KeySet {
         self.retired.iter().map(Arc::as_ref)
     }
 
-    pub(crate) fn get(&self, kid: &str) -> Option<&SigningKey> {
-        self.all().map(Arc::as_ref).find(|key| key.kid == kid)
+    /// The key of a token made at `iat` and read at `now` (seconds): not a next key before its use, none that signed it
+    /// after it retired, none of which everything has ended. The current key is in use whatever the clock says: it
+    /// may have been set back since the key came.
+    pub(crate) fn in_use(&self, kid: &str, iat: u64, now: u64) -> Result<&SigningKey, TokenError> {
+        let key = self.all().find(|key| key.kid == kid).ok_or(TokenError::UnknownKey)?;
+        let early = !Arc::ptr_eq(key, &self.current) && now.min(iat).saturating_add(LEEWAY) < key.use_from;
+        let late = key.retired.is_some_and(|retired| now > retired.until || iat > retired.at.saturating_add(LEEWAY));
+        if early || late { Err(TokenError::KeyNotInUse) } else { Ok(key) }
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<SigningKey>> {
