@@ -16,21 +16,27 @@ impl Rollout {
     /// Does what is due, at most `most` executions; tells how many it moved.
     pub fn advance(&mut self, now: Millis, most: usize, free: Free<'_>) -> usize {
         let mut moved = self.time_out(now, most);
-        match self.job.state {
-            JobState::Scheduled => self.begin(now),
-            JobState::RollingOut => self.evaluate(now),
-            JobState::Aborting => {
-                moved += self.clear(now, most.saturating_sub(moved));
-                self.settle_abort(now);
+        loop {
+            let before = self.job.state;
+            let left = most.saturating_sub(moved);
+            match before {
+                JobState::Scheduled => self.begin(now),
+                JobState::RollingOut => self.evaluate(now),
+                JobState::Aborting => {
+                    moved += self.clear(now, left);
+                    self.settle_abort(now);
+                }
+                JobState::RollingBack => {
+                    moved += self.revert(now, left, free);
+                    self.settle_rollback(now);
+                }
+                state if state.is_terminal() => moved += self.clear(now, left),
+                _ => {}
             }
-            JobState::RollingBack => {
-                moved += self.revert(now, most.saturating_sub(moved), free);
-                self.settle_rollback(now);
+            if self.job.state == before {
+                return moved;
             }
-            state if state.is_terminal() => moved += self.clear(now, most.saturating_sub(moved)),
-            _ => {}
         }
-        moved
     }
 
     /// Tells progress, at most once a second.
@@ -113,7 +119,6 @@ impl Rollout {
         self.job.started_at = Some(now);
         self.become_state(JobState::RollingOut, "firmware.job.started", now);
         self.begin_group(0, now);
-        self.evaluate(now);
     }
 
     pub(super) fn begin_group(&mut self, group: u32, now: Millis) {

@@ -96,8 +96,10 @@ proptest! {
         installs in any::<bool>(),
         events in proptest::collection::vec(event(), 1..120),
     ) {
-        let mut rollout = super::rollout(9, Policy { auto_rollback: false, ..policy.clone() });
-        rollout.job.policy.auto_rollback = policy.auto_rollback && installs;
+        let groups = policy.groups.iter().map(|group| GroupPolicy { on_error: OnError::Pause, ..group.clone() });
+        let mut rollout = super::rollout(9, Policy { groups: groups.collect(), ..Policy::default() });
+        rollout.job.policy = policy;
+        rollout.job.kind = if installs { JobKind::Update } else { JobKind::Reboot };
         let mut now = START;
         advance(&mut rollout, now);
         for event in events {
