@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_actors::device::{DeviceOptions, Devices};
 use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
@@ -61,6 +62,7 @@ pub struct App {
     pub keys: Keys,
     pub identity: Identity,
     pub geofences: Geofences,
+    pub devices: Devices,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
@@ -128,6 +130,16 @@ impl App {
         let fence_options =
             GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: Arc::new(Outboxed) };
         let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
+        let device_options = DeviceOptions {
+            store: Arc::clone(&store),
+            clock: clock.clone(),
+            publisher: Arc::new(Outboxed),
+            rules: config.devices.rules(),
+            watcher: Some(Arc::new(geofences.clone())),
+        };
+        let other = handles.get(1).cloned().unwrap_or_else(Arbiter::current);
+        let devices = Devices::start(&tree.group("devices"), other, device_options);
+        let device_directory: Arc<dyn DeviceDirectory> = Arc::new(devices.directory().clone());
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -178,10 +190,11 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), identity.up(), geofences.up(), limiter.up(), ledger.up()) };
+        let up =
+            async { tokio::join!(keys.up(), identity.up(), geofences.up(), devices.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, people, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, geofences, devices, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
@@ -199,7 +212,8 @@ impl App {
             keys,
             identity,
             geofences,
-            device_directory: OnceLock::new(),
+            devices,
+            device_directory: OnceLock::from(device_directory),
             limiter,
             ledger,
             model,

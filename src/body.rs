@@ -143,6 +143,11 @@ impl<'a> Fields<'a> {
         self.note("unsupported_value", name, msg.as_ref());
     }
 
+    /// Whether a field was sent as null: in a patch that empties it.
+    pub fn is_null(&self, name: &str) -> bool {
+        self.object.get(name).is_some_and(Value::is_null)
+    }
+
     /// The value of a field; null counts as left out.
     pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.object.get(name).filter(|value| !value.is_null())

@@ -3,9 +3,11 @@
 //! The only place that reads the environment and settings files; everything below gets typed options.
 
 mod auth;
+mod devices;
 mod load;
 
 pub use auth::{Auth, Bound};
+pub use devices::Devices;
 pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
 
 use std::collections::BTreeMap;
@@ -24,6 +26,7 @@ pub struct Config {
     pub store: Store,
     pub log: Log,
     pub auth: Auth,
+    pub devices: Devices,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,

@@ -20,7 +20,7 @@ use super::directory::{Credential, Directory, Noted};
 use super::messages::{Act, Do, Handed, Heartbeat, Measured, Next, Readings, See, Snapshot};
 use super::options::DeviceRules;
 use super::orders::HandOut;
-use super::ports::{Beat, Watcher};
+use super::ports::Beat;
 use super::read;
 use super::record::Status;
 use super::shift::CountBad;
@@ -29,6 +29,7 @@ use super::state::Fleet;
 use super::telemetry::Telemetry;
 use super::turn::{Staged, Turn, no_device};
 use crate::feed::{Latest, Publisher};
+use crate::geofence::{Observation, SubjectKind, Watcher};
 use crate::supervise::BuildError;
 use crate::{Clock, Error, Millis};
 
@@ -190,14 +191,8 @@ impl DeviceActor {
             }
             self.tell_beat(beat);
         }
-        if let Some(watcher) = &self.parts.watcher {
-            let now = self.now();
-            for (id, place) in &staged.moved {
-                match place {
-                    Some(place) => watcher.moved(id, *place, now),
-                    None => watcher.gone(id),
-                }
-            }
+        for (id, place) in &staged.moved {
+            self.observed(id, *place);
         }
         for id in changed.wake {
             if let Some(waiter) = self.waiting.remove(&id) {
@@ -205,6 +200,14 @@ impl DeviceActor {
                 let _ = waiter.send(());
             }
         }
+    }
+
+    /// Tells whoever draws fences where a device is.
+    fn observed(&self, id: &Arc<str>, place: Option<muster_geo::Point>) {
+        let Some(watcher) = &self.parts.watcher else { return };
+        let mut observation = Observation::of(SubjectKind::Device, id, place, self.now());
+        observation.tags = self.fleet.entry(id).map(|entry| entry.device.tags.as_slice().into()).unwrap_or_default();
+        watcher.observe(observation);
     }
 
     fn tell_beat(&self, beat: Beat) {
@@ -380,8 +383,8 @@ impl Handler<Heartbeat> for DeviceActor {
         {
             self.latest(&hear.id, "health", now, &quiet.vitals);
             self.tell_beat(quiet.beat);
-            if let (Some(place), Some(watcher)) = (quiet.moved, &self.parts.watcher) {
-                watcher.moved(&hear.id, place, now);
+            if quiet.moved.is_some() {
+                self.observed(&hear.id, quiet.moved);
             }
             return Box::pin(std::future::ready(Ok(quiet.answer)));
         }

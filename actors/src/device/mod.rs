@@ -41,7 +41,7 @@ pub use health::{Errors, HealthRules};
 pub use history::{HistoryEntry, MAX_HISTORY};
 pub use options::DeviceRules;
 pub use orders::{NewCommand, Ordered};
-pub use ports::{Beat, DeviceFilter, FirmwareView, Select, SetFirmware, Target, Watcher};
+pub use ports::{Beat, DeviceFilter, FirmwareView, Select, SetFirmware, Target};
 pub use record::{Credentials, Device, DeviceKind, Firmware, FirmwareVersion, Health, Slot, Status, Sync};
 pub use register::{DEFAULT_HEARTBEAT_S, Description, DevicePatch, NewDevice, Registered};
 pub use service::{DeviceOptions, Devices};

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use muster_geo::Point;
 use tokio::sync::broadcast;
 
 use super::record::{DeviceKind, Firmware, FirmwareVersion, Slot, Status, Sync as InSync};
@@ -86,12 +85,4 @@ pub trait FirmwareView: Send + std::marker::Sync + std::fmt::Debug {
 
     /// Every heartbeat from now on. Who lags behind is told so by the channel, and selects anew.
     fn beats(&self) -> broadcast::Receiver<Beat>;
-}
-
-/// Told of each place that a device is at, such as for geofences. Never waits.
-pub trait Watcher: Send + std::marker::Sync + std::fmt::Debug {
-    fn moved(&self, device: &Arc<str>, place: Point, at: Millis);
-
-    /// It is nowhere any more, such as a retired one.
-    fn gone(&self, device: &Arc<str>);
 }

@@ -20,7 +20,7 @@ use super::key::Given;
 use super::messages::{Do, Handed, Heartbeat, Measured, Next, Readings, See, Snapshot};
 use super::options::DeviceRules;
 use super::orders::{Acknowledge, Give, NewCommand, Ordered};
-use super::ports::{Beat, DeviceFilter, FirmwareView, Select, SetFirmware, Target, Watcher};
+use super::ports::{Beat, DeviceFilter, FirmwareView, Select, SetFirmware, Target};
 use super::read;
 use super::record::{Device, Status};
 use super::register::{Describe, DevicePatch, NewDevice, Register, Registered};
@@ -29,6 +29,7 @@ use super::state::{Fleet, target};
 use super::telemetry::Telemetry;
 use super::turn::no_device;
 use crate::feed::{Denied, Publisher, SnapshotAsk, SnapshotSource};
+use crate::geofence::Watcher;
 use crate::idempotency::Idempotency;
 use crate::identity::By;
 use crate::ids::{IdKind, new_id};
@@ -347,5 +348,11 @@ impl FirmwareView for Devices {
 
     fn beats(&self) -> broadcast::Receiver<Beat> {
         self.beats.subscribe()
+    }
+}
+
+impl crate::identity::DeviceDirectory for DeviceDirectory {
+    fn authenticate(&self, token: &str, now: crate::Millis) -> Result<Arc<str>, Error> {
+        Self::authenticate(self, token, now)
     }
 }
