@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use actix_rt::Arbiter;
 use muster_actors::device::{DeviceOptions, Devices};
+use muster_actors::firmware::{Firmwares, Options as FirmwareOptions};
 use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
@@ -63,6 +64,7 @@ pub struct App {
     pub identity: Identity,
     pub geofences: Geofences,
     pub devices: Devices,
+    pub firmware: Firmwares,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
@@ -140,6 +142,17 @@ impl App {
         let other = handles.get(1).cloned().unwrap_or_else(Arbiter::current);
         let devices = Devices::start(&tree.group("devices"), other, device_options);
         let device_directory: Arc<dyn DeviceDirectory> = Arc::new(devices.directory().clone());
+        let firmware_options = FirmwareOptions {
+            store: Arc::clone(&store),
+            clock: clock.clone(),
+            publisher: Arc::new(Outboxed),
+            devices: Arc::new(devices.clone()),
+            folder: config.store.path.join("firmware"),
+            rules: config.firmware.rules(),
+            trusted_keys: config.firmware.trusted_keys.clone(),
+        };
+        let firmware = Firmwares::start(&tree.group("firmware"), one(), firmware_options)
+            .map_err(|error| failed("firmware")(&error))?;
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -191,10 +204,10 @@ impl App {
         };
 
         let up =
-            async { tokio::join!(keys.up(), identity.up(), geofences.up(), devices.up(), limiter.up(), ledger.up()) };
+            async { tokio::join!(keys.up(), identity.up(), geofences.up(), devices.up(), firmware.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, people, geofences, devices, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, geofences, devices, firmware, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
@@ -213,6 +226,7 @@ impl App {
             identity,
             geofences,
             devices,
+            firmware,
             device_directory: OnceLock::from(device_directory),
             limiter,
             ledger,

@@ -201,6 +201,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return bad("telemetry.interval_seconds", "takes 1 to 3600");
     }
     config.auth.check()?;
+    config.firmware.check()?;
     config.devices.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
@@ -260,6 +261,7 @@ mod tests {
             "store",
             "log",
             "auth",
+            "firmware",
             "devices",
             "telemetry",
             "llm",

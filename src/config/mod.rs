@@ -4,10 +4,12 @@
 
 mod auth;
 mod devices;
+mod firmware;
 mod load;
 
 pub use auth::{Auth, Bound};
 pub use devices::Devices;
+pub use firmware::Firmware;
 pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
 
 use std::collections::BTreeMap;
@@ -27,6 +29,7 @@ pub struct Config {
     pub log: Log,
     pub auth: Auth,
     pub devices: Devices,
+    pub firmware: Firmware,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,
