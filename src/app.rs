@@ -203,8 +203,17 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up =
-            async { tokio::join!(keys.up(), identity.up(), geofences.up(), devices.up(), firmware.up(), limiter.up(), ledger.up()) };
+        let up = async {
+            tokio::join!(
+                keys.up(),
+                identity.up(),
+                geofences.up(),
+                devices.up(),
+                firmware.up(),
+                limiter.up(),
+                ledger.up()
+            )
+        };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
                 "keys, people, geofences, devices, firmware, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"

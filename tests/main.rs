@@ -20,6 +20,7 @@ mod chain_faults;
 mod doctor;
 mod embedded;
 mod embeddings;
+mod firmware;
 mod geofences;
 mod identity;
 mod keys;

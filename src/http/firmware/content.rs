@@ -143,13 +143,9 @@ pub async fn get(
 type Pieces = Pin<Box<dyn futures::Stream<Item = Result<Bytes, Error>>>>;
 
 /// The first block is compared before the answer begins, so that an exchanged image is refused by a status.
-async fn stream(
-    mut answer: HttpResponseBuilder,
-    length: u64,
-    mut pieces: Pieces,
-) -> Result<HttpResponse, HttpError> {
+async fn stream(mut answer: HttpResponseBuilder, length: u64, mut pieces: Pieces) -> Result<HttpResponse, HttpError> {
     let first = pieces.next().await.transpose()?.unwrap_or_default();
-    let whole = futures::stream::iter([Ok(first)]).chain(pieces).map(|piece| piece.map_err(HttpError));
+    let whole = futures::stream::iter([Ok(first)]).chain(pieces);
     Ok(answer.no_chunking(length).streaming(whole))
 }
 

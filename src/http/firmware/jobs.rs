@@ -20,9 +20,9 @@ use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Sent
 /// A word of the query.
 fn word<T: DeserializeOwned>(name: &str, text: Option<&str>) -> Result<Option<T>, HttpError> {
     let Some(text) = text else { return Ok(None) };
-    serde_json::from_value(Value::String(text.to_owned())).map(Some).map_err(|error| {
-        HttpError(Error::field(Kind::Invalid, &["query", name], error.to_string(), text.into()))
-    })
+    serde_json::from_value(Value::String(text.to_owned()))
+        .map(Some)
+        .map_err(|error| HttpError(Error::field(Kind::Invalid, &["query", name], error.to_string(), text.into())))
 }
 
 /// Jobs, newest first. Needs `firmware:read`.

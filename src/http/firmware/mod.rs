@@ -39,9 +39,26 @@ pub fn routes(config: &mut web::ServiceConfig) {
 /// Their description.
 #[derive(OpenApi, Debug)]
 #[openapi(paths(
-    artifacts::list, artifacts::create, artifacts::get, artifacts::verify, artifacts::revoke,
-    content::get, content::put, keys::list, keys::create, keys::revoke,
-    jobs::list, jobs::create, jobs::get, jobs::executions, jobs::approve, jobs::deny, jobs::pause, jobs::resume,
-    jobs::cancel, jobs::rollback, jobs::executions_of,
+    artifacts::list,
+    artifacts::create,
+    artifacts::get,
+    artifacts::verify,
+    artifacts::revoke,
+    content::get,
+    content::put,
+    keys::list,
+    keys::create,
+    keys::revoke,
+    jobs::list,
+    jobs::create,
+    jobs::get,
+    jobs::executions,
+    jobs::approve,
+    jobs::deny,
+    jobs::pause,
+    jobs::resume,
+    jobs::cancel,
+    jobs::rollback,
+    jobs::executions_of,
 ))]
 pub struct Api;
