@@ -18,7 +18,7 @@ use super::image::{Images, Piece};
 use super::job::{Act, JobState, JobTarget};
 use super::record;
 use super::rollout::{Report, Rollout};
-use super::state::{DeviceJob, Hashed, NewArtifact, NewJob, Rules, State, public};
+use super::state::{Deed, DeviceJob, Hashed, NewArtifact, NewJob, Rules, State, public};
 use super::turn::{Turn, job_view};
 use crate::device::{DeviceFilter, FirmwareView, Select, Target};
 use crate::feed::{Publisher, SnapshotAsk, SnapshotSource};
@@ -324,7 +324,8 @@ impl Firmwares {
     }
 
     pub async fn act(&self, id: String, act: Act, by: Arc<Person>, note: String, at: IfMatch) -> Result<Value, Error> {
-        self.change(move |state, turn, now| state.act(&id, act, &by, &note, at, turn, now)).await
+        let deed = Deed { act, note, at };
+        self.change(move |state, turn, now| state.act(&id, &deed, &by, turn, now)).await
     }
 
     /// By device.

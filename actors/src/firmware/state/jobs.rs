@@ -33,6 +33,15 @@ pub struct NewJob {
     pub start_at: Option<Millis>,
 }
 
+/// What a person does with a job.
+#[derive(Debug)]
+pub struct Deed {
+    pub act: Act,
+    pub note: String,
+    /// The version that was read.
+    pub at: IfMatch,
+}
+
 /// A job that is not stored yet.
 #[derive(Debug)]
 pub struct Plan {
@@ -161,8 +170,8 @@ impl State {
             let why = format!("is {} devices: 1 to {} are taken", found.len(), self.rules.max_devices);
             return Err(Error::field(Kind::Invalid, &["body", "target"], why, Value::Null));
         }
-        let named = matches!(new.target, JobTarget::DeviceIds(_));
-        found.iter().map(|device| first_execution(id, new.kind, manifest, device, named, now)).collect()
+        let chosen = if matches!(new.target, JobTarget::DeviceIds(_)) { Chosen::ByName } else { Chosen::ByMatch };
+        found.iter().map(|device| first_execution(id, new.kind, manifest, device, chosen, now)).collect()
     }
 
     /// Takes a planned job in; its executions are stored already.
@@ -205,15 +214,14 @@ impl State {
     pub fn act(
         &mut self,
         id: &str,
-        act: Act,
+        deed: &Deed,
         by: &Arc<Person>,
-        note: &str,
-        if_match: IfMatch,
         turn: &mut Turn,
         now: Millis,
     ) -> Result<Value, Error> {
-        let job = &self.job(id)?.job;
-        if_match.check(job.version)?;
+        let Deed { act, note, at } = deed;
+        let (act, job) = (*act, &self.job(id)?.job);
+        at.check(job.version)?;
         if matches!(act, Act::Approve | Act::Resume)
             && let Some(artifact) = &job.artifact_id
         {
@@ -355,12 +363,21 @@ fn check_kind(new: &NewJob) -> Result<(), Error> {
     Ok(())
 }
 
+/// How a device came into a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chosen {
+    /// It must fit.
+    ByName,
+    /// One that does not fit is left out.
+    ByMatch,
+}
+
 fn first_execution(
     job: &Arc<str>,
     kind: JobKind,
     manifest: Option<&Manifest>,
     device: &Target,
-    named: bool,
+    chosen: Chosen,
     now: Millis,
 ) -> Result<Execution, Error> {
     let mut execution = Execution::new(Arc::clone(job), Arc::clone(&device.id), 0, now);
@@ -372,12 +389,12 @@ fn first_execution(
     match fit(kind, manifest, device) {
         Fit::Fits => {}
         Fit::Installed => ended(ExecState::AlreadyInstalled, None),
-        Fit::Unfit(threat, why) if named => {
+        Fit::Unfit(threat, why) if chosen == Chosen::ByName => {
             let mut refused = threat.refusal(format!("device {}: {why}", device.id));
             refused.details = Some(Box::new(json!({ "threat": threat.rfc9124(), "device": device.id })));
             return Err(refused);
         }
-        Fit::Gone(code, why) if named => {
+        Fit::Gone(code, why) if chosen == Chosen::ByName => {
             let message = format!("device {}: {why}", device.id);
             return Err(Error::new(Kind::Conflict, message).coded(code));
         }

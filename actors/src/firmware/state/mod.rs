@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub use artifacts::{Hashed, MANIFEST_TYP, NewArtifact, blocks_key, public};
-pub use jobs::{DeviceJob, NewJob};
+pub use jobs::{Deed, DeviceJob, NewJob};
 
 use super::artifact::{Artifact, ArtifactState, KeyTrust, SigningKey};
 use super::execution::Execution;
