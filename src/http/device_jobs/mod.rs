@@ -8,7 +8,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use muster_actors::firmware::{ExecError, ExecState, Report};
 use muster_actors::identity::By;
 use muster_actors::{Error, Kind};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use crate::app::App;
@@ -16,7 +16,6 @@ use crate::body::{Fields, FromJson};
 use crate::envelope::{self, Data};
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{AnyDevice, Guarded, Sent, by_of};
-use crate::http::firmware::DeviceJobBody;
 use crate::route::resource;
 
 /// The routes of this room.
@@ -30,6 +29,32 @@ pub fn routes(config: &mut web::ServiceConfig) {
 #[derive(OpenApi, Debug)]
 #[openapi(paths(next, report))]
 pub struct Api;
+
+/// What a device is to do.
+#[derive(Debug, Serialize, ToSchema)]
+#[allow(dead_code)]
+pub struct DeviceJobBody {
+    /// The job, to report by.
+    pub id: String,
+    pub kind: String,
+    /// `install`, `configure`, `reboot` or `rollback`.
+    pub action: String,
+    /// `forced`, `soft` or `download_only`.
+    pub mode: String,
+    pub state: String,
+    pub attempt: u32,
+    /// To be sent with the next report.
+    pub exec_version: u64,
+    /// What it is to run: artifact, version, sequence.
+    #[schema(value_type = Option<Object>)]
+    pub to: Option<()>,
+    /// A lower sequence than the present one is wanted.
+    pub allow_downgrade: bool,
+    /// The fields of the artifact's manifest with `id`, `content_url`, `content_type` and `manifest_jws`.
+    #[schema(value_type = Option<Object>)]
+    pub artifact: Option<()>,
+    pub deadline: Option<String>,
+}
 
 /// Longest long poll, in seconds.
 const LONGEST: u64 = 60;

@@ -187,29 +187,3 @@ pub struct ExecutionList {
     pub executions: Vec<ExecutionBody>,
     pub next_cursor: Option<String>,
 }
-
-/// What a device is to do.
-#[derive(Debug, Serialize, ToSchema)]
-#[allow(dead_code)]
-pub struct DeviceJobBody {
-    /// The job, to report by.
-    pub id: String,
-    pub kind: String,
-    /// `install`, `configure`, `reboot` or `rollback`.
-    pub action: String,
-    /// `forced`, `soft` or `download_only`.
-    pub mode: String,
-    pub state: String,
-    pub attempt: u32,
-    /// To be sent with the next report.
-    pub exec_version: u64,
-    /// What it is to run: artifact, version, sequence.
-    #[schema(value_type = Option<Object>)]
-    pub to: Option<()>,
-    /// A lower sequence than the present one is wanted.
-    pub allow_downgrade: bool,
-    /// The fields of the artifact's manifest with `id`, `content_url`, `content_type` and `manifest_jws`.
-    #[schema(value_type = Option<Object>)]
-    pub artifact: Option<()>,
-    pub deadline: Option<String>,
-}

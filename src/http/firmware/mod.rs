@@ -10,8 +10,6 @@ mod keys;
 use actix_web::web;
 use utoipa::OpenApi;
 
-pub(crate) use describe::DeviceJobBody;
-
 use crate::route::resource;
 
 /// The routes of this room.
