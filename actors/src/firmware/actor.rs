@@ -13,7 +13,7 @@ use muster_store::{Batch, StoreError, StoreHandle, Tree};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot};
 
-use super::forward::Forward;
+use super::forward::{Forward, Forwarder, forward};
 use super::record::{MAX_OPS, delete, read_all};
 use super::rollout::Gate;
 use super::snapshot::Ask;
@@ -73,7 +73,9 @@ pub struct FirmwareActor {
     publisher: Publisher,
     devices: Arc<dyn FirmwareView>,
     control: Control,
-    forward: Arc<Forward>,
+    forward: Forward,
+    /// Until it runs.
+    forwarder: Option<Forwarder>,
     waiting: VecDeque<Work>,
     /// A flush is in the mailbox.
     flushing: bool,
@@ -97,11 +99,25 @@ pub async fn load(options: Options, control: Control) -> Result<FirmwareActor, B
     delete(&store, Tree::Executions, orphans).await?;
     let trusted: Vec<SigningKey> = trusted_keys.iter().filter_map(|x| super::firmwares::settings_key(x)).collect();
     let state = State::new(rules, stored, trusted, now);
-    let forward = Arc::new(Forward::default());
+    let (forward, forwarder) = forward();
+    let forwarder = Some(forwarder);
     forward.put(unsettled(&state, now));
     let (waiting, polls) = (VecDeque::new(), HashMap::new());
     let (flushing, asking) = (false, false);
-    Ok(FirmwareActor { state, store, clock, publisher, devices, control, forward, waiting, flushing, asking, polls })
+    Ok(FirmwareActor {
+        state,
+        store,
+        clock,
+        publisher,
+        devices,
+        control,
+        forward,
+        forwarder,
+        waiting,
+        flushing,
+        asking,
+        polls,
+    })
 }
 
 /// What devices run by jobs that may have ended with the server: written once more.
@@ -294,7 +310,9 @@ impl Actor for FirmwareActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        context.spawn(Arc::clone(&self.forward).run(Arc::clone(&self.devices)).into_actor(self));
+        if let Some(forwarder) = self.forwarder.take() {
+            context.spawn(forwarder.run(Arc::clone(&self.devices)).into_actor(self));
+        }
         beats(self.devices.beats(), context, self);
         context.notify(Step);
         context.run_interval(TICK, |actor, context| {

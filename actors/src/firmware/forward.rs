@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::Kind;
 use crate::device::{FirmwareView, SetFirmware};
@@ -12,51 +12,51 @@ use crate::device::{FirmwareView, SetFirmware};
 /// How long until it is tried again where devices cannot be written.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What is still to be written, one entry a device.
-#[derive(Debug, Default)]
-pub struct Forward {
-    waiting: std::sync::Mutex<BTreeMap<Arc<str>, SetFirmware>>,
-    more: Notify,
+type Sets = Vec<(Arc<str>, SetFirmware)>;
+
+/// The way to whoever writes.
+#[derive(Debug)]
+pub struct Forward(UnboundedSender<Sets>);
+
+/// Writes; holds what is still to be written, one entry a device, so no more than there are devices.
+#[derive(Debug)]
+pub struct Forwarder {
+    from: UnboundedReceiver<Sets>,
+    waiting: BTreeMap<Arc<str>, SetFirmware>,
+}
+
+/// Both ends.
+pub fn forward() -> (Forward, Forwarder) {
+    let (to, from) = unbounded_channel();
+    (Forward(to), Forwarder { from, waiting: BTreeMap::new() })
 }
 
 impl Forward {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, BTreeMap<Arc<str>, SetFirmware>> {
-        self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    /// Puts over what waits already.
-    pub fn put(&self, sets: Vec<(Arc<str>, SetFirmware)>) {
-        if sets.is_empty() {
-            return;
+    pub fn put(&self, sets: Sets) {
+        if !sets.is_empty() {
+            // Its other end goes only with the actor.
+            let _ = self.0.send(sets);
         }
-        let mut waiting = self.waiting();
-        for (device, set) in sets {
-            let entry = waiting.entry(device).or_default();
-            entry.current = set.current.or(entry.current.take());
-            entry.desired = set.desired.or(entry.desired.take());
-            entry.previous = set.previous.or(entry.previous.take());
-            entry.slot = set.slot.or(entry.slot);
-            entry.sync = set.sync.or(entry.sync);
-        }
-        drop(waiting);
-        self.more.notify_one();
     }
+}
 
-    fn take(&self) -> Option<(Arc<str>, SetFirmware)> {
-        self.waiting().pop_first()
-    }
-
+impl Forwarder {
     /// Writes for ever; to be dropped with the actor. What is lost with it follows from the executions again.
-    pub async fn run(self: Arc<Self>, devices: Arc<dyn FirmwareView>) {
+    pub async fn run(mut self, devices: Arc<dyn FirmwareView>) {
         loop {
-            let Some((device, set)) = self.take() else {
-                self.more.notified().await;
+            while let Ok(sets) = self.from.try_recv() {
+                self.take(sets);
+            }
+            let Some((device, set)) = self.waiting.pop_first() else {
+                let Some(sets) = self.from.recv().await else { return };
+                self.take(sets);
                 continue;
             };
             match devices.set_firmware(Arc::clone(&device), set.clone()).await {
                 Ok(()) => {}
                 Err(error) if error.kind == Kind::Unavailable => {
-                    self.put_back(device, set);
+                    // Nothing newer is there: what came meanwhile is still in the channel.
+                    self.waiting.insert(device, set);
                     tokio::time::sleep(AGAIN).await;
                 }
                 Err(error) => tracing::warn!(%device, %error, "a device's firmware was not noted"),
@@ -64,10 +64,15 @@ impl Forward {
         }
     }
 
-    /// What came meanwhile is newer.
-    fn put_back(&self, device: Arc<str>, set: SetFirmware) {
-        let newer = self.waiting().remove(&device);
-        self.put(vec![(Arc::clone(&device), set)]);
-        self.put(newer.map(|newer| (device, newer)).into_iter().collect());
+    /// Puts over what waits already.
+    fn take(&mut self, sets: Sets) {
+        for (device, set) in sets {
+            let entry = self.waiting.entry(device).or_default();
+            entry.current = set.current.or(entry.current.take());
+            entry.desired = set.desired.or(entry.desired.take());
+            entry.previous = set.previous.or(entry.previous.take());
+            entry.slot = set.slot.or(entry.slot);
+            entry.sync = set.sync.or(entry.sync);
+        }
     }
 }

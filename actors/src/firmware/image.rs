@@ -1,9 +1,8 @@
 //! Images as files: taken in pieces, never whole in memory, and compared block by block when they are served.
 
-use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
@@ -21,8 +20,6 @@ pub const BLOCK: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct Images {
     folder: PathBuf,
-    /// One writer each.
-    writing: Arc<Mutex<HashSet<String>>>,
 }
 
 /// A piece of an image.
@@ -34,28 +31,12 @@ pub struct Piece {
     pub total: u64,
 }
 
-/// The right to write an image.
-struct Writing<'a> {
-    images: &'a Images,
-    id: String,
-}
-
-impl Drop for Writing<'_> {
-    fn drop(&mut self) {
-        self.images.writers().remove(&self.id);
-    }
-}
-
 impl Images {
     /// # Errors
     /// The folder cannot be made.
     pub fn open(folder: &Path) -> std::io::Result<Self> {
         std::fs::create_dir_all(folder)?;
-        Ok(Self { folder: folder.to_owned(), writing: Arc::default() })
-    }
-
-    fn writers(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(Self { folder: folder.to_owned() })
     }
 
     /// Identifiers are ours, made of letters, digits and `_`: none leads out of the folder.
@@ -79,23 +60,17 @@ impl Images {
         S: Stream<Item = Result<Bytes, E>> + Unpin,
         E: std::fmt::Display,
     {
-        if !self.writers().insert(id.to_owned()) {
-            let busy = Error::new(Kind::Conflict, "another piece of this image is being written").coded("upload_busy");
-            return Err(busy.retry_in(std::time::Duration::from_secs(1)));
-        }
-        let _writing = Writing { images: self, id: id.to_owned() };
         if piece.total != size {
             let message = format!("the image was announced with {size} bytes, not {}", piece.total);
             return Err(Error::new(Kind::Invalid, message));
         }
+        let mut file = self.to_append(id).await?;
         let mut received = self.received(id).await;
         if piece.start != received {
             let message = format!("{received} bytes are here: go on from there, not from {}", piece.start);
             let details = serde_json::json!({ "received": received, "size": size });
             return Err(Error::new(Kind::Conflict, message).coded("wrong_offset").detailing(details));
         }
-        let options = tokio::fs::OpenOptions::new().create(true).append(true).open(self.path(id)).await;
-        let mut file = options.map_err(|error| broken(&error))?;
         let mut ended = Ok(());
         while let Some(chunk) = body.next().await {
             match chunk {
@@ -116,6 +91,20 @@ impl Images {
         file.flush().await.map_err(|error| broken(&error))?;
         file.sync_all().await.map_err(|error| broken(&error))?;
         ended.map(|()| received)
+    }
+
+    /// An image's file, locked: one writer at a time. The lock ends with the file, so also with the process.
+    async fn to_append(&self, id: &str) -> Result<tokio::fs::File, Error> {
+        let options = tokio::fs::OpenOptions::new().create(true).append(true).open(self.path(id)).await;
+        let file = options.map_err(|error| broken(&error))?.into_std().await;
+        match file.try_lock() {
+            Ok(()) => Ok(tokio::fs::File::from_std(file)),
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let busy = Error::new(Kind::Conflict, "another piece of this image is being written");
+                Err(busy.coded("upload_busy").retry_in(std::time::Duration::from_secs(1)))
+            }
+            Err(std::fs::TryLockError::Error(error)) => Err(broken(&error)),
+        }
     }
 
     /// The whole image's SHA-256 in hexadecimal, its blocks' and its size. Blocks the thread.

@@ -40,8 +40,8 @@ pub async fn create(
 
 /// Revokes a key for good: nothing that it has signed is rolled out any more, and running jobs of it are aborted. Needs
 /// `firmware:write`.
-#[utoipa::path(delete, path = "/api/v1/firmware/keys/{kid}", tag = "firmware", operation_id = "revoke_firmware_key",
-    params(("kid" = String, Path)),
+#[utoipa::path(delete, path = "/api/v1/firmware/keys/{id}", tag = "firmware", operation_id = "revoke_firmware_key",
+    params(("id" = String, Path, description = "Its `kid`")),
     security(("token" = [])),
     responses((status = 200, body = Data<SigningKeyBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),

@@ -21,7 +21,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource!("/api/v1/firmware/artifacts/{id}/verify", post => artifacts::verify))
         .service(resource!("/api/v1/firmware/artifacts/{id}/revoke", post => artifacts::revoke))
         .service(resource!("/api/v1/firmware/keys", get => keys::list, post => keys::create))
-        .service(resource!("/api/v1/firmware/keys/{kid}", delete => keys::revoke))
+        .service(resource!("/api/v1/firmware/keys/{id}", delete => keys::revoke))
         .service(resource!("/api/v1/firmware/jobs", get => jobs::list, post => jobs::create))
         .service(resource!("/api/v1/firmware/jobs/{id}", get => jobs::get))
         .service(resource!("/api/v1/firmware/jobs/{id}/executions", get => jobs::executions))
