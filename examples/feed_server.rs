@@ -10,14 +10,13 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use actix_web::web::Data;
 use muster::app::{App, First};
 use muster::config::{self, Config, Source};
 use muster::server::Server;
-use muster_actors::feed::{Event, Publisher, SnapshotAsk, SnapshotSource};
+use muster_actors::feed::{Event, Publisher};
 use muster_actors::limits::Quota;
 use serde_json::json;
 
@@ -26,22 +25,12 @@ const PASSWORD: &str = "feed-bench-first-administrator";
 /// What a frame's envelope is long: channel, offset, name, time, identifier and the braces.
 const ENVELOPE: usize = 168;
 
-/// A feature that has nothing: subscribers are told an empty state.
-#[derive(Debug)]
-struct Nothing;
-
-impl SnapshotSource for Nothing {
-    fn ask(&self, ask: SnapshotAsk) {
-        ask.reply.send(Ok(Vec::new()));
-    }
-}
-
 fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Config, String> {
     let text = format!(
         "[server]\nlisten = \"127.0.0.1:{port}\"\nworkers = {workers}\nmax_connections = 25000\n\
          [llm]\nmodel = \"none\"\n[log]\nlevel = \"warn\"\n\
          [auth]\naccess_minutes = 1440\nlogins_per_address = 1000000\nlogins_per_minute = 1000000\n\
-         [feed]\nlane = \"{lane}\"\nmax_per_person = 20000\n"
+         [limits.agent]\nhealth = 10000000\n[feed]\nlane = \"{lane}\"\nmax_per_person = 20000\n"
     );
     let mut config = config::parse(&text, "bench", std::iter::empty()).map_err(|error| error.to_string())?;
     config.store.path = folder.join("store");
@@ -102,9 +91,6 @@ async fn serve(config: Config, control_port: u16) -> Result<(), String> {
     let source = Source::given(&config);
     let first = First { key: None, password: Some(PASSWORD.to_owned()) };
     let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
-    for prefix in ["incidents", "alerts", "devices"] {
-        app.feed.register_source(prefix, Arc::new(Nothing));
-    }
     let server = Server::bind(app).map_err(|error| error.to_string())?;
     control(control_port, server.shared()).map_err(|error| format!("control port: {error}"))?;
     println!("listening on {}", server.url());

@@ -4,13 +4,14 @@
 
 mod alias;
 pub mod app;
-mod asyncapi;
 mod ask;
+mod asyncapi;
 mod backup;
 mod body;
 mod chat;
 pub mod cli;
 pub mod config;
+mod disaster;
 mod envelope;
 mod error;
 mod guard;
@@ -21,7 +22,7 @@ mod log_writer;
 mod models_list;
 pub mod openapi;
 pub mod otel;
-mod probes;
+pub mod probes;
 mod provider_setup;
 mod report;
 mod respond;

@@ -4,8 +4,9 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder
 use utoipa::{Modify, OpenApi};
 
 use crate::http::{
-    admin, alerts, auth, chat_a, chat_agent, chat_b, device_side, devices, docs, embeddings, firmware, geofences,
-    health, incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage, users,
+    admin, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings, firmware,
+    geofences, health, incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage,
+    users,
 };
 use crate::schema::Flattened;
 
@@ -38,6 +39,7 @@ pub fn description() -> utoipa::openapi::OpenApi {
         users::Api::openapi(),
         devices::Api::openapi(),
         device_side::Api::openapi(),
+        device_jobs::Api::openapi(),
         incidents::Api::openapi(),
         geofences::Api::openapi(),
         alerts::Api::openapi(),
@@ -67,6 +69,14 @@ impl Modify for Credentials {
             .description(Some("The token of a login (`POST /api/v1/auth/login`)"))
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(token));
+        let device = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("JWT")
+            .description(Some(
+                "A token that a device signs with its own key: typ dev+jwt, aud muster-device, 5 minutes",
+            ))
+            .build();
+        components.add_security_scheme("device", SecurityScheme::Http(device));
         let header = ApiKeyValue::with_description("x-api-key", "The same key, as Anthropic's clients send it");
         components.add_security_scheme("x_api_key", SecurityScheme::ApiKey(ApiKey::Header(header)));
     }

@@ -135,13 +135,8 @@ fn routes(
     shard: &Rc<Shard>,
     origins: &[String],
 ) -> ActixApp<
-    impl ServiceFactory<
-        ServiceRequest,
-        Config = (),
-        Response = ServiceResponse,
-        Error = actix_web::Error,
-        InitError = (),
-    > + use<>,
+    impl ServiceFactory<ServiceRequest, Config = (), Response = ServiceResponse, Error = actix_web::Error, InitError = ()>
+    + use<>,
 > {
     ActixApp::new()
         .app_data(app.clone())

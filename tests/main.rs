@@ -13,15 +13,19 @@
 
 mod support;
 
+mod alerts;
 mod api_description;
 mod architecture;
 mod backup;
 mod chain_faults;
+mod devices;
 mod doctor;
 mod embedded;
 mod embeddings;
+mod firmware;
 mod geofences;
 mod identity;
+mod incidents;
 mod keys;
 mod keys_cli;
 mod latency;

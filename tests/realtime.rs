@@ -1,6 +1,6 @@
 //! The live feed over real sockets.
 
-
+mod asyncapi;
 mod channels;
 mod faults;
 mod http;

@@ -202,6 +202,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     }
     config.auth.check()?;
     config.feed.check()?;
+    config.incidents.check()?;
+    config.firmware.check()?;
+    config.devices.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }
@@ -261,6 +264,9 @@ mod tests {
             "log",
             "auth",
             "feed",
+            "incidents",
+            "firmware",
+            "devices",
             "telemetry",
             "llm",
             "embeddings",

@@ -3,11 +3,17 @@
 //! The only place that reads the environment and settings files; everything below gets typed options.
 
 mod auth;
+mod devices;
 mod feed;
+mod firmware;
+mod incidents;
 mod load;
 
 pub use auth::{Auth, Bound};
+pub use devices::Devices;
 pub use feed::{Feed, Lane};
+pub use firmware::Firmware;
+pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
 
 use std::collections::BTreeMap;
@@ -27,6 +33,9 @@ pub struct Config {
     pub log: Log,
     pub auth: Auth,
     pub feed: Feed,
+    pub incidents: Incidents,
+    pub devices: Devices,
+    pub firmware: Firmware,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,

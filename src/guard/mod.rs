@@ -22,9 +22,9 @@ use muster_actors::limits::Estimate;
 use muster_actors::{Error, Kind};
 
 pub use access::{
-    Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DevicesCommand,
-    DevicesRead, DevicesWrite, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead,
-    IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SessionsRevoke, SigningKeysRotate, Status, UsersRead,
+    Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson,
+    DevicesCommand, DevicesRead, DevicesWrite, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite,
+    IncidentsRead, IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SigningKeysRotate, Status, UsersRead,
     UsersWrite,
 };
 pub use admit::{Reservation, admit_login};

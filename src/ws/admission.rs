@@ -14,14 +14,24 @@ use super::protocol::{Refusal, Who};
 pub trait Admission: Send + Sync + std::fmt::Debug {
     /// Whom a token lets in. `dpop` is the proof of a token that is bound to a key, and `url` the address of the
     /// handshake, which the proof names.
-    fn authenticate(&self, token: String, dpop: Option<String>, url: &str) -> BoxFuture<'static, Result<Admitted, Refusal>>;
+    fn authenticate(
+        &self,
+        token: String,
+        dpop: Option<String>,
+        url: &str,
+    ) -> BoxFuture<'static, Result<Admitted, Refusal>>;
 
     /// What becomes of a session; `None` where it does not live.
     fn watch(&self, sid: &str) -> Option<Watch>;
 }
 
 impl Admission for Identity {
-    fn authenticate(&self, token: String, dpop: Option<String>, url: &str) -> BoxFuture<'static, Result<Admitted, Refusal>> {
+    fn authenticate(
+        &self,
+        token: String,
+        dpop: Option<String>,
+        url: &str,
+    ) -> BoxFuture<'static, Result<Admitted, Refusal>> {
         let scheme = if dpop.is_some() { Scheme::Dpop } else { Scheme::Bearer };
         // A socket opens with GET, and later frames prove the same address.
         let shown = Shown { scheme, token: &token, proof: dpop.as_deref(), method: "GET", url };

@@ -80,7 +80,9 @@ impl Commands {
             Entry::Occupied(_) => {
                 said(FaultKind::IdempotencyConflict, "this idem was another command's: send a new one")
             }
-            Entry::Vacant(_) if full => said(FaultKind::Unavailable, "too many commands are remembered: try again later"),
+            Entry::Vacant(_) if full => {
+                said(FaultKind::Unavailable, "too many commands are remembered: try again later")
+            }
             Entry::Vacant(free) => {
                 let outcome = self.begin(command);
                 free.insert(Remembered { digest, until: now.plus(REMEMBERED), outcome: outcome.clone() });

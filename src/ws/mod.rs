@@ -16,14 +16,14 @@ mod shard;
 mod sockets;
 mod wire;
 
-pub use actix::upgrade;
 pub(crate) use actix::bearer;
-pub(crate) use direct::upgrades;
-pub use events::listen;
+pub use actix::upgrade;
 pub use admission::{Admission, Admitted, Watch};
 pub use close::{Close, Then};
-pub use command::{Command, CommandSink, Commands};
+pub use command::{Command, CommandSink, Commands, Done};
 pub use counts::{Connected, Counts};
+pub(crate) use direct::upgrades;
+pub use events::listen;
 pub use line::Line;
 pub(crate) use shard::read_positions;
 pub use shard::{Collected, Framing, Link, Next, Opening, Positions, Shard};

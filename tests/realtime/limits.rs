@@ -30,13 +30,16 @@ async fn a37_whoever_says_nothing_is_closed_in_time_and_there_are_only_so_many()
     Socket::page(&muster).await;
 }
 
+/// What is sent, by first byte and payload, and the code that it is closed by.
+type Case<'a> = (&'a str, Vec<(u8, &'a [u8])>, u16);
+
 #[tokio::test]
 async fn a38_what_breaks_the_websocket_protocol_is_closed_by_its_code() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let over = vec![b'x'; 65537];
     let piece = vec![b'x'; 40_000];
-    let cases: Vec<(&str, Vec<(u8, &[u8])>, u16)> = vec![
+    let cases: Vec<Case<'_>> = vec![
         ("64 KiB and one byte", vec![(0x81, &over)], 1009),
         ("a bomb in pieces", vec![(0x01, &piece), (0x00, &piece)], 1009),
         ("a reserved bit", vec![(0xc1, b"{}")], 1002),
@@ -86,7 +89,8 @@ async fn a39_names_and_numbers_of_subscriptions_are_bounded_and_nothing_leaks() 
     let again = socket.ask(subscribe("incidents:inc_1")).await;
     assert_eq!(again["error"]["code"], 2405, "{again}");
     let mut socket = Socket::connect(&muster, &token).await;
-    for wrong in ["x".repeat(256), "incidents:*".into(), "incidents:>".into(), String::new(), "a b".into(), "ä".into()] {
+    for wrong in ["x".repeat(256), "incidents:*".into(), "incidents:>".into(), String::new(), "a b".into(), "ä".into()]
+    {
         let refused = socket.ask(subscribe(&wrong)).await;
         assert_eq!(refused["error"]["code"], 2400, "{wrong:?}: {refused}");
     }

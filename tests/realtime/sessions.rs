@@ -40,7 +40,7 @@ async fn a32_a_revoked_session_is_closed_at_once_in_the_middle_of_a_flood() {
     }
     let client = muster.client().with(&token);
     let began = std::time::Instant::now();
-    let out = client.post("/api/v1/auth/logout", &json!({})).await;
+    let out = client.post("/api/v1/auth/logout", &json!({ "token": token })).await;
     assert_eq!(out.status, 200, "{}", out.text);
     let code = socket.closed().await;
     let took = began.elapsed();
@@ -95,7 +95,8 @@ async fn a34_a_permission_that_is_taken_ends_what_it_covered_and_nothing_else() 
             break frame;
         }
     };
-    let wanted = json!({ "ch": "incidents.restricted", "unsubscribed": { "code": 2403, "reason": "permission_revoked" } });
+    let wanted =
+        json!({ "ch": "incidents.restricted", "unsubscribed": { "code": 2403, "reason": "permission_revoked" } });
     assert_eq!(told, wanted);
     tell(&muster, &["incidents", "incidents.restricted"], "a", json!({ "n": 1 }));
     let push = loop {

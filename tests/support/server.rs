@@ -120,7 +120,7 @@ fn parse(settings: &str) -> config::Config {
         config.auth.logins_per_minute = 10_000;
     }
     if !settings.contains("login =") {
-        config.limits.login = Quota::Limited(10_000);
+        config.limits.login = Quota::Unlimited;
     }
     if !settings.contains("argon2") {
         config.auth.argon2_memory_kib = 64;

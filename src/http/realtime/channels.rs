@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::envelope;
-use crate::error::HttpError;
+use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{Guarded, RealtimeSubscribe, app, person_of};
 use crate::ws::protocol::said;
 use crate::ws::read_positions;
@@ -30,16 +30,16 @@ pub struct HistoryQuery {
 /// (`why`: `gap`, `epoch`, `limit`); `pubs` then begin at the oldest kept. `more`: ask again from the last `off`.
 #[utoipa::path(
     get, path = "/api/v1/realtime/channels/{ch}/history", operation_id = "realtime_history", tag = "realtime",
-    security(("session" = [])),
+    security(("token" = [])),
     params(("ch" = String, Path, description = "The channel, such as `incidents`"), HistoryQuery),
     responses(
         (status = 200, description = "`data`: ch, epoch, offset, recovered, pubs, more", body = Object),
-        (status = 400, description = "A wrong position or limit", body = Object),
-        (status = 401, description = "No token, or none that is good", body = Object),
-        (status = 403, description = "The channel needs a permission", body = Object),
-        (status = 404, description = "No such channel, or none for you", body = Object),
-        (status = 429, description = "Too many requests", body = Object),
-        (status = 503, description = "The feed does not answer now", body = Object),
+        (status = 400, description = "A wrong position or limit", body = ErrorDisaster),
+        (status = 401, description = "No token, or none that is good", body = ErrorDisaster),
+        (status = 403, description = "The channel needs a permission", body = ErrorDisaster),
+        (status = 404, description = "No such channel, or none for you", body = ErrorDisaster),
+        (status = 429, description = "Too many requests", body = ErrorDisaster),
+        (status = 503, description = "The feed does not answer now", body = ErrorDisaster),
     ),
 )]
 pub async fn history(
@@ -65,15 +65,15 @@ pub async fn history(
 /// For whoever may subscribe to it: `present` lists `user`, `connections` and `since`, the longest there first.
 #[utoipa::path(
     get, path = "/api/v1/realtime/channels/{ch}/presence", operation_id = "realtime_presence", tag = "realtime",
-    security(("session" = [])),
+    security(("token" = [])),
     params(("ch" = String, Path, description = "The channel, such as `incidents`")),
     responses(
         (status = 200, description = "`data`: ch, present", body = Object),
-        (status = 401, description = "No token, or none that is good", body = Object),
-        (status = 403, description = "The channel needs a permission", body = Object),
-        (status = 404, description = "No such channel, or none for you", body = Object),
-        (status = 429, description = "Too many requests", body = Object),
-        (status = 503, description = "The feed does not answer now", body = Object),
+        (status = 401, description = "No token, or none that is good", body = ErrorDisaster),
+        (status = 403, description = "The channel needs a permission", body = ErrorDisaster),
+        (status = 404, description = "No such channel, or none for you", body = ErrorDisaster),
+        (status = 429, description = "Too many requests", body = ErrorDisaster),
+        (status = 503, description = "The feed does not answer now", body = ErrorDisaster),
     ),
 )]
 pub async fn presence(

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_actors::{Error, Kind};
 
-use crate::error::HttpError;
+use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{Open, address_of, app};
 use crate::ws::{self, Shard};
 
@@ -22,7 +22,7 @@ pub(super) fn shard(request: &HttpRequest) -> Result<Rc<Shard>, HttpError> {
 /// 10 s. A token in the query is never read. Pages of other origins are refused unless `server.cors_origins` names them.
 #[utoipa::path(
     get, path = "/api/v1/realtime", operation_id = "realtime_socket", tag = "realtime",
-    security((), ("session" = [])),
+    security((), ("token" = [])),
     params(
         ("Upgrade" = Option<String>, Header, description = "`websocket`"),
         ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`muster.v1.json`"),
@@ -30,12 +30,12 @@ pub(super) fn shard(request: &HttpRequest) -> Result<Rc<Shard>, HttpError> {
     ),
     responses(
         (status = 101, description = "The socket is open"),
-        (status = 400, description = "No WebSocket handshake, or none for this subprotocol", body = Object),
-        (status = 401, description = "The token is not good; nothing was upgraded", body = Object),
-        (status = 403, description = "A page of another origin, or no origin and no token", body = Object),
-        (status = 426, description = "An ordinary request: says how to connect", body = Object),
-        (status = 429, description = "Too many handshakes", body = Object),
-        (status = 503, description = "Too many sockets wait to say who they are, or the server stops", body = Object),
+        (status = 400, description = "No WebSocket handshake, or none for this subprotocol", body = ErrorDisaster),
+        (status = 401, description = "The token is not good; nothing was upgraded", body = ErrorDisaster),
+        (status = 403, description = "A page of another origin, or no origin and no token", body = ErrorDisaster),
+        (status = 426, description = "An ordinary request: says how to connect", body = ErrorDisaster),
+        (status = 429, description = "Too many handshakes", body = ErrorDisaster),
+        (status = 503, description = "Too many sockets wait to say who they are, or the server stops", body = ErrorDisaster),
     ),
 )]
 pub async fn open(request: HttpRequest, _counted: Open, body: web::Payload) -> Result<HttpResponse, HttpError> {

@@ -8,7 +8,7 @@ use muster_actors::{Error, Kind, Millis};
 use serde::Deserialize;
 
 use super::socket::shard;
-use crate::error::HttpError;
+use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{Guarded, RealtimeSubscribe, person_of};
 use crate::ws::protocol::Who;
 use crate::ws::{self, Admitted, read_positions};
@@ -25,18 +25,18 @@ const MOST: usize = 128;
 /// (and 25 s of grace), as it cannot refresh.
 #[utoipa::path(
     get, path = "/api/v1/realtime/sse", operation_id = "realtime_events", tag = "realtime",
-    security(("session" = [])),
+    security(("token" = [])),
     params(
         ("ch" = Vec<String>, Query, description = "A channel; repeatable, 128 at most"),
         ("Last-Event-ID" = Option<String>, Header, description = "Where the listener stands in each channel"),
     ),
     responses(
         (status = 200, description = "Events until the stream ends", content_type = "text/event-stream", body = String),
-        (status = 400, description = "No channel, or an id of other channels", body = Object),
-        (status = 401, description = "No token, or none that is good", body = Object),
-        (status = 403, description = "This needs the permission realtime:subscribe", body = Object),
-        (status = 429, description = "Too many requests or live connections", body = Object),
-        (status = 503, description = "The server stops", body = Object),
+        (status = 400, description = "No channel, or an id of other channels", body = ErrorDisaster),
+        (status = 401, description = "No token, or none that is good", body = ErrorDisaster),
+        (status = 403, description = "This needs the permission realtime:subscribe", body = ErrorDisaster),
+        (status = 429, description = "Too many requests or live connections", body = ErrorDisaster),
+        (status = 503, description = "The server stops", body = ErrorDisaster),
     ),
 )]
 pub async fn listen(

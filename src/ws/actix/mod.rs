@@ -14,8 +14,8 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use actix_web_actors::ws;
 use muster_actors::{Error, Kind};
 
-use super::protocol::{Refusal, SUBPROTOCOL};
 use super::direct::Seat;
+use super::protocol::{Refusal, SUBPROTOCOL};
 use super::{Framing, Line, Opening, Shard};
 
 pub(crate) use handshake::bearer;
@@ -25,7 +25,12 @@ pub(crate) use handshake::bearer;
 /// # Errors
 /// `UpgradeRequired` of an ordinary request, `Forbidden` of a foreign page, `Unauthenticated` of a bad token,
 /// `Unavailable` where there is no room.
-pub async fn upgrade(shard: Rc<Shard>, request: &HttpRequest, url: &str, body: web::Payload) -> Result<HttpResponse, Error> {
+pub async fn upgrade(
+    shard: Rc<Shard>,
+    request: &HttpRequest,
+    url: &str,
+    body: web::Payload,
+) -> Result<HttpResponse, Error> {
     let sockets = shard.sockets();
     if !handshake::asks_for_upgrade(request) {
         let message = format!(
@@ -69,12 +74,12 @@ pub async fn upgrade(shard: Rc<Shard>, request: &HttpRequest, url: &str, body: w
 /// The refusal of a handshake's token.
 pub(crate) fn refused(refusal: Refusal) -> Error {
     match refusal {
-        Refusal::Invalid => Error::new(
-            Kind::Unauthenticated,
-            "the token is invalid, expired or revoked: refresh it or log in again",
-        ),
-        Refusal::Forbidden => Error::new(Kind::Forbidden, "this needs the permission `realtime:subscribe`")
-            .coded("permission_denied"),
+        Refusal::Invalid => {
+            Error::new(Kind::Unauthenticated, "the token is invalid, expired or revoked: refresh it or log in again")
+        }
+        Refusal::Forbidden => {
+            Error::new(Kind::Forbidden, "this needs the permission `realtime:subscribe`").coded("permission_denied")
+        }
         Refusal::TooMany => Error::new(Kind::RateLimited, "too many live connections: close one first"),
         Refusal::Unavailable => Error::new(Kind::Unavailable, "tokens cannot be checked now: try again"),
     }

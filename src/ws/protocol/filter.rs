@@ -37,14 +37,16 @@ impl FilterAsk {
             let longitude = |degrees: f64| (-180.0..=180.0).contains(&degrees);
             let latitude = |degrees: f64| (-90.0..=90.0).contains(&degrees);
             if !(longitude(west) && longitude(east) && latitude(south) && latitude(north) && south <= north) {
-                return Err("filter.bbox must be [west, south, east, north] in degrees, south not above north".to_owned());
+                return Err(
+                    "filter.bbox must be [west, south, east, north] in degrees, south not above north".to_owned()
+                );
             }
         }
         let number = |name: String| {
             let found = SEVERITIES.iter().position(|known| *known == name);
-            found.and_then(|at| u8::try_from(at).ok()).ok_or_else(|| {
-                format!("filter.min_severity must be one of {}", SEVERITIES.join(", "))
-            })
+            found
+                .and_then(|at| u8::try_from(at).ok())
+                .ok_or_else(|| format!("filter.min_severity must be one of {}", SEVERITIES.join(", ")))
         };
         let min_severity = self.min_severity.map(number).transpose()?;
         let fit = |name: &String| (1..=TYPE_BYTES).contains(&name.len());
@@ -71,8 +73,7 @@ impl Filter {
 
 /// The one or two spans of longitude of a box.
 pub fn spans([west, _, east, _]: &Box4) -> impl Iterator<Item = (f64, f64)> + use<> {
-    let (first, second) =
-        if west <= east { ((*west, *east), None) } else { ((*west, 180.0), Some((-180.0, *east))) };
+    let (first, second) = if west <= east { ((*west, *east), None) } else { ((*west, 180.0), Some((-180.0, *east))) };
     std::iter::once(first).chain(second)
 }
 
@@ -104,7 +105,9 @@ mod tests {
 
     #[test]
     fn a_filter_is_checked_by_name_and_range() {
-        assert!(checked(r#"{"bbox":[8.9,49.9,9.8,50.6],"min_severity":"Severe","types":["incident.created"]}"#).is_ok());
+        assert!(
+            checked(r#"{"bbox":[8.9,49.9,9.8,50.6],"min_severity":"Severe","types":["incident.created"]}"#).is_ok()
+        );
         for wrong in [
             r#"{"bbox":[8.9,50.6,9.8,49.9]}"#,
             r#"{"bbox":[-181,0,0,0]}"#,

@@ -14,8 +14,8 @@ pub use filter::{Box4, Filter, FilterAsk, SEVERITIES, spans};
 pub use inbound::Since;
 pub use options::ProtocolOptions;
 pub(crate) use outbound as said;
-pub use session::{CommandAsk, Effect, Peer, Refusal, Session, Who};
 pub(crate) use session::fault_of as refused;
+pub use session::{CommandAsk, Effect, Peer, Refusal, Session, Who};
 
 /// The subprotocol that a handshake names.
 pub const SUBPROTOCOL: &str = "muster.v1.json";

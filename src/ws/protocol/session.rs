@@ -2,6 +2,8 @@
 
 mod answers;
 mod requests;
+#[cfg(test)]
+mod tests;
 mod times;
 
 pub(crate) use answers::fault_of;
@@ -144,9 +146,14 @@ pub struct Session {
 #[derive(Debug)]
 enum Phase {
     /// For `connect`.
-    Waiting { until: Millis },
+    Waiting {
+        until: Millis,
+    },
     /// A `connect` is being checked; what else comes meanwhile is a mistake.
-    Checking { until: Millis, connect: inbound::Connect },
+    Checking {
+        until: Millis,
+        connect: inbound::Connect,
+    },
     Live(Live),
     Closed,
 }
@@ -330,13 +337,17 @@ impl Session {
         }
         self.phase = Phase::Closed;
         self.asks.clear();
+        self.subs.clear();
         self.opening = None;
         vec![Effect::Close(close)]
     }
 
     fn end(&mut self, channel: Arc<str>, code: u16, reason: &str) -> Vec<Effect> {
         self.subs.remove(&channel);
-        vec![Effect::Leave { channel: Arc::clone(&channel) }, Effect::Send(outbound::unsubscribed(&channel, code, reason))]
+        vec![
+            Effect::Leave { channel: Arc::clone(&channel) },
+            Effect::Send(outbound::unsubscribed(&channel, code, reason)),
+        ]
     }
 
     fn ask(&mut self, ask: Ask, now: Millis) -> u64 {

@@ -171,9 +171,7 @@ impl Channel {
     pub(super) fn trim(&mut self, frames: usize, bytes: usize) -> Vec<usize> {
         let slowest = self.members.iter().filter_map(|(_, member)| member.cursor).min();
         let keep_from = slowest.unwrap_or(u64::MAX);
-        while !self.entries.is_empty()
-            && (self.base < keep_from || self.entries.len() > frames || self.bytes > bytes)
-        {
+        while !self.entries.is_empty() && (self.base < keep_from || self.entries.len() > frames || self.bytes > bytes) {
             self.base += 1;
             self.bytes -= self.entries.pop_front().map_or(0, |entry| entry.frame.len());
         }
@@ -210,13 +208,10 @@ pub(super) enum Was {
 impl Member {
     /// Takes the newest value of a key in; what it replaces is skipped.
     pub(super) fn value(&mut self, value: Value) {
-        match self.values.iter().position(|known| known.key == value.key) {
-            Some(at) => {
-                let old = self.values.remove(at).offset;
-                let (from, to) = self.skipped.unwrap_or((old, old));
-                self.skipped = Some((from.min(old), to.max(old)));
-            }
-            None => {}
+        if let Some(at) = self.values.iter().position(|known| known.key == value.key) {
+            let old = self.values.remove(at).offset;
+            let (from, to) = self.skipped.unwrap_or((old, old));
+            self.skipped = Some((from.min(old), to.max(old)));
         }
         self.values.push(value);
     }

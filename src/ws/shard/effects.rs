@@ -123,11 +123,7 @@ impl Shard {
     }
 
     /// Tells a session something that came from elsewhere.
-    pub(super) fn told(
-        &self,
-        id: ConnId,
-        tell: impl FnOnce(&mut crate::ws::protocol::Session, Millis) -> Vec<Effect>,
-    ) {
+    pub(super) fn told(&self, id: ConnId, tell: impl FnOnce(&mut crate::ws::protocol::Session, Millis) -> Vec<Effect>) {
         let now = self.now();
         let mut table = self.table.borrow_mut();
         let Some(conn) = table.conn(id) else { return };
@@ -212,14 +208,7 @@ fn history_fault(error: HistoryError) -> Fault {
 }
 
 impl Table {
-    fn listen(
-        &mut self,
-        id: ConnId,
-        name: Arc<str>,
-        filter: Option<Filter>,
-        latest: bool,
-        position: &Position,
-    ) {
+    fn listen(&mut self, id: ConnId, name: Arc<str>, filter: Option<Filter>, latest: bool, position: &Position) {
         let Some(conn) = self.conn(id).filter(|conn| conn.closing.is_none()) else { return };
         conn.framing.listens(&name, position);
         if let Some(before) = conn.places.remove(&name) {

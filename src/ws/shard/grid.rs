@@ -78,7 +78,12 @@ mod tests {
         (-1800_i32..=1800, -900_i32..=900, 0_i32..400, 0_i32..200).prop_map(|(west, south, wide, high)| {
             let east = f64::from(west) / 10.0 + f64::from(wide) / 10.0;
             let east = if east > 180.0 { east - 360.0 } else { east };
-            [f64::from(west) / 10.0, f64::from(south) / 10.0, east, (f64::from(south) / 10.0 + f64::from(high) / 10.0).min(90.0)]
+            [
+                f64::from(west) / 10.0,
+                f64::from(south) / 10.0,
+                east,
+                (f64::from(south) / 10.0 + f64::from(high) / 10.0).min(90.0),
+            ]
         })
     }
 

@@ -262,7 +262,8 @@ mod tests {
                 }
             }
             let texts: Vec<_> = found.iter().filter(|one| matches!(one, Inbound::Text(_))).collect();
-            prop_assert_eq!(texts, vec![&Inbound::Text(text)]);
+            let whole = Inbound::Text(text.clone());
+            prop_assert_eq!(texts, vec![&whole]);
             prop_assert_eq!(found.iter().filter(|one| matches!(one, Inbound::Ping(_))).count(), pieces.len());
         }
 

@@ -55,7 +55,8 @@ mod tests {
     #[test]
     fn frames_are_those_of_the_rfcs_examples() {
         assert_eq!(&framed(b"Hello")[..], [0x81, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f]);
-        let header = |length: usize| framed(&vec![b'x'; length])[..].split(|byte| *byte == b'x').next().unwrap().to_vec();
+        let header =
+            |length: usize| framed(&vec![b'x'; length])[..].split(|byte| *byte == b'x').next().unwrap().to_vec();
         assert_eq!(header(256), [0x81, 0x7e, 0x01, 0x00]);
         assert_eq!(header(65536), [0x81, 0x7f, 0, 0, 0, 0, 0, 1, 0, 0]);
         assert_eq!(header(125), [0x81, 125]);

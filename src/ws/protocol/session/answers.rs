@@ -47,13 +47,23 @@ impl Session {
 
     /// The hub answered for a subscription. What follows it comes after the effects of this.
     pub fn on_subscribed(&mut self, tag: u64, answer: Result<Box<Subscribed>, Refused>, now: Millis) -> Vec<Effect> {
+        // The hub was told that the connection is gone.
+        if self.is_closed() {
+            return Vec::new();
+        }
         let subscribed = match answer {
             Ok(subscribed) => subscribed,
             Err(refused) => return self.refused(tag, &fault_of(&refused), now),
         };
         let Some((ask, _)) = self.asks.remove(&tag) else { return self.forgotten(subscribed.channel) };
         let Some(sub) = ask.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
-            return self.forgotten(subscribed.channel);
+            // It was ended while it was asked for; whoever asked is told all the same.
+            let mut out = self.forgotten(subscribed.channel);
+            if !matches!(ask, Ask::Resume(_) | Ask::Own(_)) {
+                self.asks.insert(tag, (ask, now));
+                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "ended before it stood"), now));
+            }
+            return out;
         };
         let resumed = matches!(ask, Ask::Resume(_));
         if resumed && subscribed.recovered.is_err() {
@@ -117,10 +127,9 @@ impl Session {
     /// An ask is answered by a refusal.
     pub(super) fn refused(&mut self, tag: u64, fault: &Fault, now: Millis) -> Vec<Effect> {
         let Some((ask, _)) = self.asks.remove(&tag) else { return Vec::new() };
-        if let Some(channel) = ask.channel() {
-            self.subs.remove(channel);
-        }
-        match ask {
+        // It may have taken the place of one that stood.
+        let left = ask.channel().cloned().filter(|channel| self.subs.remove(channel).is_some());
+        let mut out = match ask {
             Ask::Connect(_) | Ask::Refresh(_) => self.close(Close::Overloaded),
             Ask::Resume(_) => self.close(Close::InsufficientState),
             Ask::Own(channel) => {
@@ -135,7 +144,11 @@ impl Session {
                 self.opened(now)
             }
             Ask::Subscribe(id, _) | Ask::Other(id) => fault_to(id, fault),
+        };
+        if let Some(channel) = left.filter(|_| !self.is_closed()) {
+            out.insert(0, Effect::Leave { channel });
         }
+        out
     }
 
     /// The reply to `connect`, if nothing that it waits for is left.

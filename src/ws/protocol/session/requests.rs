@@ -9,7 +9,7 @@ use super::inbound::{self, What};
 use super::{Ask, CommandAsk, Effect, Opening, Peer, Phase, Session, Sub, Subscriber, outbound};
 use crate::ws::Close;
 use crate::ws::protocol::fault::{Fault, FaultKind};
-use crate::ws::protocol::filter::FilterAsk;
+use crate::ws::protocol::filter::{Filter, FilterAsk};
 
 const MAX_HISTORY: usize = 500;
 const HISTORY: usize = 50;
@@ -45,7 +45,7 @@ impl Session {
                 let checked = self.subscribable(&ask.ch, ask.filter);
                 match checked {
                     Ok((channel, filter)) => {
-                        self.subs.insert(Arc::clone(&channel), Sub { filter, stands: false, by: Subscriber::Client });
+                        self.claim(&channel, filter);
                         let tag = self.ask(Ask::Subscribe(id, Arc::clone(&channel)), now);
                         let since = ask.since.map(Position::from);
                         vec![Effect::Subscribe { tag, channel, since, snapshot: ask.snapshot }]
@@ -83,7 +83,7 @@ impl Session {
         let mut out = Vec::new();
         for (channel, since) in channels {
             let (channel, filter) = self.subscribable(&channel, None)?;
-            self.subs.insert(Arc::clone(&channel), Sub { filter, stands: false, by: Subscriber::Client });
+            self.claim(&channel, filter);
             let tag = self.ask(Ask::Subscribe(Some(1), Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since, snapshot: true });
         }
@@ -118,7 +118,7 @@ impl Session {
         for (name, options) in connect.subs {
             match self.subscribable(&name, options.filter) {
                 Ok((channel, filter)) => {
-                    self.subs.insert(Arc::clone(&channel), Sub { filter, stands: false, by: Subscriber::Client });
+                    self.claim(&channel, filter);
                     opening.waiting += 1;
                     let tag = self.ask(Ask::Open(Arc::clone(&channel)), now);
                     let since = options.since.map(Position::from);
@@ -147,11 +147,7 @@ impl Session {
         }
     }
 
-    fn subscribable(
-        &self,
-        name: &str,
-        filter: Option<FilterAsk>,
-    ) -> Result<(Arc<str>, Option<crate::ws::protocol::Filter>), Fault> {
+    fn subscribable(&self, name: &str, filter: Option<FilterAsk>) -> Result<(Arc<str>, Option<Filter>), Fault> {
         if !inbound::is_channel(name) {
             return Err(bad_channel());
         }
@@ -167,14 +163,27 @@ impl Session {
         Ok((name.into(), filter.filter(|filter| !filter.is_open())))
     }
 
+    /// The client wants the channel: what the server asked for by itself is of no matter any more.
+    fn claim(&mut self, channel: &Arc<str>, filter: Option<Filter>) {
+        let own = |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Resume(name) if name == channel);
+        self.asks.retain(|_, (ask, _)| !own(ask));
+        self.subs.insert(Arc::clone(channel), Sub { filter, stands: false, by: Subscriber::Client });
+    }
+
     fn unsubscribe(&mut self, id: Option<u32>, name: &str, now: Millis) -> Vec<Effect> {
         let Some((channel, _)) = self.subs.remove_entry(name) else {
             return fault_to(id, &Fault::new(FaultKind::NotFound, "this connection does not subscribe to it"));
         };
         let mut out = vec![Effect::Leave { channel: Arc::clone(&channel) }];
-        let waiting = self.asks.iter().find(|(_, (ask, _))| ask.channel() == Some(&channel)).map(|(tag, _)| *tag);
-        if let Some(tag) = waiting {
-            out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "unsubscribed before it stood"), now));
+        let of_it = |ask: &Ask| ask.channel() == Some(&channel);
+        let waiting: Vec<_> = self.asks.iter().filter(|(_, (ask, _))| of_it(ask)).map(|(tag, _)| *tag).collect();
+        for tag in waiting {
+            // What the server asked for by itself nobody waits for.
+            if matches!(self.asks.get(&tag), Some((Ask::Resume(_) | Ask::Own(_), _))) {
+                self.asks.remove(&tag);
+            } else {
+                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "unsubscribed before it stood"), now));
+            }
         }
         if let Some(id) = id {
             out.push(Effect::Send(outbound::ok(id, &serde_json::json!({ "ch": &*channel }))));
@@ -187,9 +196,13 @@ impl Session {
             return self.close(Close::RateLimited);
         }
         let named = (1..=100).contains(&ask.name.len());
-        let visible = |text: &String| (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let visible =
+            |text: &String| (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         if !named || !ask.idem.as_ref().is_none_or(visible) {
-            return fault_to(id, &bad("command.name has 1 to 100 bytes, command.idem 1 to 255 visible ASCII characters"));
+            return fault_to(
+                id,
+                &bad("command.name has 1 to 100 bytes, command.idem 1 to 255 visible ASCII characters"),
+            );
         }
         let tag = self.ask(Ask::Other(id), now);
         let ask = CommandAsk { name: ask.name, target: ask.target, args: ask.args, idem: ask.idem };

@@ -25,6 +25,9 @@ impl Session {
 
     /// Time passed.
     pub fn on_tick(&mut self, now: Millis) -> Vec<Effect> {
+        if self.is_closed() {
+            return Vec::new();
+        }
         if let Some(close) = self.ends(now) {
             return self.close(close);
         }

@@ -1,2 +1,0 @@
-//! stub
-pub fn description() -> serde_json::Value { serde_json::json!({}) }
