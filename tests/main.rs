@@ -35,6 +35,7 @@ mod messages;
 mod operations;
 mod otel;
 mod realtime;
+mod realtime_actix;
 mod refusals;
 mod reload;
 mod responses;

@@ -6,4 +6,4 @@ mod faults;
 mod http;
 mod limits;
 mod sessions;
-mod world;
+pub(crate) mod world;
