@@ -41,6 +41,8 @@ class Side:
     port: int
     control: int
     process: subprocess.Popen
+    # From its start until it serves.
+    ready_s: float
 
     @property
     def pid(self):
@@ -66,20 +68,22 @@ def free_port():
 
 
 @contextlib.contextmanager
-def served(binary, name, folder, lane=None):
-    """A fresh server; ended when left."""
+def served(binary, name, folder, lane=None, store=None):
+    """A server, with a fresh store unless one is named; ended when left."""
     port, control = free_port(), free_port()
-    command = [binary, port, control] + ([folder / f"store-{time.monotonic_ns()}", lane, 1] if lane else [])
+    store = store or folder / f"store-{time.monotonic_ns()}"
+    command = [binary, port, control] + ([store, lane, 1] if lane else [])
     log = folder / f"{name}.log"
+    begun = time.monotonic()
     with open(log, "wb") as out:
         process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=out)
     try:
-        until = time.monotonic() + 60
+        until = begun + 60
         while b"listening on" not in log.read_bytes():
             if process.poll() is not None or time.monotonic() > until:
                 raise SystemExit(f"{name} does not start: {log.read_text(errors='replace')[-600:]}")
             time.sleep(0.02)
-        yield Side(name, port, control, process)
+        yield Side(name, port, control, process, time.monotonic() - begun)
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -139,6 +143,9 @@ class Bench:
 
     def scene(self, name, lane):
         """One of the others, on a server of its own."""
+        if name == "restart":
+            store = self.folder / f"restarted-{lane}"
+            return scenes.restarted(lambda: served(self.server, f"feed_server {lane}", self.folder, lane, store))
         with self.start(lane) as side:
             token, secs = wire.login(wire.connect(side.port)), self.args.secs
             match name:
@@ -148,10 +155,8 @@ class Bench:
                     return scenes.revoked(side, token, 50)
                 case "resumed":
                     return scenes.resumed(side, token)
-                case "logins":
-                    return scenes.logins(side, secs)
                 case _:
-                    return scenes.restarted(side, token)
+                    return scenes.logins(side, secs)
 
 
 def main():
@@ -168,7 +173,9 @@ def main():
             found["load"] = bench.loads()
         for name in SCENES[1:]:
             if name in only:
-                found[name] = {lane: bench.scene(name, lane) for lane in bench.lanes}
+                # Whom logins and a start serve does not matter to them.
+                lanes = bench.lanes[:1] if name in ("logins", "restart") else bench.lanes
+                found[name] = {lane: bench.scene(name, lane) for lane in lanes}
                 table.scene(name, found[name])
     table.aims(found, bench.lanes)
     if args.json:

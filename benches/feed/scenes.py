@@ -1,5 +1,6 @@
 """What is measured of a live socket besides throughput: stalled readers, revocation, resume, logins."""
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
@@ -163,6 +164,36 @@ def logins(side, secs, clients=4):
             "floor_per_s": cores * 1000 / hash_ms, "cores": cores}
 
 
-def restarted(_side, _token):
-    """Until ready with 100,000 devices and 10,000 incidents: needs a store that holds them."""
-    return None
+def filled(port, token, kind, count, body, clients=8):
+    """Makes so many over HTTP."""
+    def make(first):
+        http = wire.connect(port)
+        for number in range(first, count, clients):
+            wire.request(http, "POST", f"/api/v1/{kind}", body(number), token)
+
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        for done in [pool.submit(make, first) for first in range(clients)]:
+            done.result()
+
+
+def place(number):
+    return {"type": "Point", "coordinates": [number * 7 % 3600 / 10 - 180, number * 11 % 1600 / 10 - 80]}
+
+
+def restarted(start, devices=100_000, incidents=10_000, times=3):
+    """From the start of the process to its first answer, with a store that holds all these."""
+    with start() as side:
+        token, begun = wire.login(wire.connect(side.port)), time.monotonic()
+        filled(side.port, token, "devices", devices, lambda number: {
+            "name": f"Siren {number}", "kind": "siren", "hw_class": "siren-2", "location": place(number)})
+        filled(side.port, token, "incidents", incidents, lambda number: {
+            "title": f"Flood {number}", "kind": "flood", "severity": "Severe", "urgency": "Immediate",
+            "certainty": "Observed", "geometry": place(number)})
+        filling = time.monotonic() - begun
+    waits, mib = [], 0
+    for _ in range(times):
+        with start() as side:
+            waits.append(side.ready_s)
+            mib = resident_kib(side.pid) / 1024
+    return {"ready_s": statistics.median(waits), "worst_s": max(waits), "devices": devices, "incidents": incidents,
+            "filled_in_s": filling, "resident_mib": mib}
