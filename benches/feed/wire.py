@@ -119,7 +119,7 @@ class Socket:
                 opcode, payload = self.frame()
                 if opcode == 8:
                     return struct.unpack("!H", payload[:2])[0]
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):
             return 1006
 
     def end(self):
