@@ -5,6 +5,7 @@ mod doctor;
 mod keys;
 mod models;
 mod serve;
+mod simulate;
 mod verify;
 
 use std::net::SocketAddr;
@@ -63,6 +64,9 @@ enum Command {
     /// Write a stopped server's store anew, in less space.
     #[command(after_help = "Example:\n  muster compact --data ./data")]
     Compact(verify::CompactArgs),
+    /// Drive a server with simulated devices, over real HTTP and sockets.
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::SimulateArgs),
 }
 
 /// Where the settings are.
@@ -143,5 +147,6 @@ pub fn main() -> ExitCode {
         Command::Restore(args) => backup::restore(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Compact(args) => verify::compact(&args),
+        Command::Simulate(args) => simulate::run(args),
     }
 }

@@ -4,7 +4,7 @@
 
 mod load;
 
-pub use load::{ConfigError, Flags, Source, api_key, bootstrap_key, load, parse};
+pub use load::{ConfigError, Flags, Source, api_key, bootstrap_key, load, parse, token};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
