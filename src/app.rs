@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
+use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
 use muster_actors::ledger::{Ledger, LedgerOptions};
 use muster_actors::limits::{Options as LimiterOptions, RateLimiter};
@@ -21,6 +23,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::config::{Config, Source};
 use crate::live::{Live, Watched};
 use crate::otel::Otel;
+use crate::outboxed::Outboxed;
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
 use crate::{probes, provider_setup};
@@ -34,6 +37,20 @@ pub(crate) fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> StartErro
     move |error| StartError(format!("{what}: {error}"))
 }
 
+/// What the operator brings for an empty store, in place of what would be random.
+#[derive(Default)]
+pub struct First {
+    pub key: Option<Token>,
+    /// The administrator's.
+    pub password: Option<String>,
+}
+
+impl std::fmt::Debug for First {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("First")
+    }
+}
+
 /// Everything a handler may ask.
 #[derive(Debug)]
 pub struct App {
@@ -42,6 +59,10 @@ pub struct App {
     pub tree: Tree,
     pub store: StoreRef,
     pub keys: Keys,
+    pub identity: Identity,
+    pub geofences: Geofences,
+    /// Who tells devices from strangers, once there are devices.
+    pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -58,6 +79,8 @@ pub struct App {
     pub(crate) reloading: Mutex<()>,
     /// The first key of an empty store, until it was shown.
     pub first_key: Option<String>,
+    /// The random password of an empty store's administrator, until it was shown.
+    pub first_password: Option<String>,
     draining: AtomicBool,
     local: Arc<LocalModel>,
     pub(crate) sled: Arc<SledStore>,
@@ -88,18 +111,23 @@ impl App {
     ///
     /// # Errors
     /// The first part that cannot start, with how to mend it.
-    pub async fn start(config: Config, source: Source, bootstrap: Option<Token>) -> Result<Self, StartError> {
+    pub async fn start(config: Config, source: Source, first: First) -> Result<Self, StartError> {
         let clock = Clock::system();
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
         // Actors that decide for requests live on arbiters of their own, apart from the HTTP workers and each other.
         let arbiters: Vec<Arbiter> = (0..2).map(|_| Arbiter::new()).collect();
         let handles: Vec<_> = arbiters.iter().map(Arbiter::handle).collect();
-        let first = || handles.first().cloned().unwrap_or_else(Arbiter::current);
+        let one = || handles.first().cloned().unwrap_or_else(Arbiter::current);
         let tree = Tree::new(Arbiter::current(), clock.clone());
 
         let key_options = KeyActorOptions { store: Arc::clone(&store), clock: clock.clone() };
-        let keys = Keys::start(&tree.group("keys"), first(), key_options);
+        let keys = Keys::start(&tree.group("keys"), one(), key_options);
+        let identity = Identity::start(&tree.group("identity"), one(), &store, identity_options(&config, &clock))
+            .map_err(|error| failed("identity")(&error))?;
+        let fence_options =
+            GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: Arc::new(Outboxed) };
+        let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -118,7 +146,7 @@ impl App {
         let served = provider_setup::providers(&config, &registry, &embedded, &[])?;
         let folder = config.store.path.join("ledger");
         let ledger_options = LedgerOptions::default();
-        let ledger = Ledger::start(&tree.group("ledger"), first(), &store, &folder, &clock, ledger_options)
+        let ledger = Ledger::start(&tree.group("ledger"), one(), &store, &folder, &clock, ledger_options)
             .map_err(|error| failed("the ledger's journal")(&error))?;
         let till = provider_setup::till(&config, &ledger, &clock);
         let chain = Chain::start(
@@ -150,16 +178,18 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), limiter.up(), ledger.up()) };
+        let up = async { tokio::join!(keys.up(), identity.up(), geofences.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
-        let first_key = first_key(&keys, bootstrap).await?;
-        upkeep::start(&tree.group("upkeep"), first(), vec![snapshots]);
-        let health = Health::start(&tree.group("health"), first(), probes::all(parts), clock.clone());
+        let first_key = first_key(&keys, first.key).await?;
+        let first_password = identity.create_first(first.password).await;
+        let first_password = first_password.map_err(|error| failed("the first administrator")(&error))?;
+        upkeep::start(&tree.group("upkeep"), one(), vec![snapshots]);
+        let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
         Ok(Self {
             started_at: clock.now(),
             live,
@@ -167,6 +197,9 @@ impl App {
             tree,
             store: StoreRef(store),
             keys,
+            identity,
+            geofences,
+            device_directory: OnceLock::new(),
             limiter,
             ledger,
             model,
@@ -178,6 +211,7 @@ impl App {
             certificate: OnceLock::new(),
             reloading: Mutex::new(()),
             first_key,
+            first_password,
             draining: AtomicBool::new(false),
             local,
             sled,
@@ -276,6 +310,23 @@ pub fn model_options(config: &Config) -> ModelOptions {
         options.threads = config.llm.threads;
     }
     options
+}
+
+/// The settings of people, sessions and tokens.
+pub fn identity_options(config: &Config, clock: &Clock) -> IdentityOptions {
+    let auth = &config.auth;
+    IdentityOptions {
+        clock: clock.clone(),
+        publisher: None,
+        keys: config.store.path.join("signing"),
+        policy: auth.policy(),
+        issuer: auth.issuer.clone(),
+        lifetimes: auth.lifetimes(),
+        rates: auth.rates(),
+        hasher: auth.hasher(),
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        bound_bearer: auth.bound(),
+    }
 }
 
 /// The settings of the store.

@@ -20,6 +20,7 @@ mod log_writer;
 mod models_list;
 pub mod openapi;
 pub mod otel;
+pub mod outboxed;
 mod probes;
 mod provider_setup;
 mod report;

@@ -4,8 +4,8 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder
 use utoipa::{Modify, OpenApi};
 
 use crate::http::{
-    admin, alerts, auth, chat_a, chat_agent, chat_b, device_side, devices, docs, embeddings, firmware, health,
-    incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage, users,
+    admin, alerts, auth, chat_a, chat_agent, chat_b, device_side, devices, docs, embeddings, firmware, geofences,
+    health, incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage, users,
 };
 use crate::schema::Flattened;
 
@@ -39,6 +39,7 @@ pub fn description() -> utoipa::openapi::OpenApi {
         devices::Api::openapi(),
         device_side::Api::openapi(),
         incidents::Api::openapi(),
+        geofences::Api::openapi(),
         alerts::Api::openapi(),
         firmware::Api::openapi(),
         realtime::Api::openapi(),
@@ -60,6 +61,12 @@ impl Modify for Credentials {
             .description(Some("An API key: `mst_` + 12 characters + `_` + 43 characters"))
             .build();
         components.add_security_scheme("key", SecurityScheme::Http(bearer));
+        let token = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("JWT")
+            .description(Some("The token of a login (`POST /api/v1/auth/login`)"))
+            .build();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
         let header = ApiKeyValue::with_description("x-api-key", "The same key, as Anthropic's clients send it");
         components.add_security_scheme("x_api_key", SecurityScheme::ApiKey(ApiKey::Header(header)));
     }

@@ -20,6 +20,8 @@ mod chain_faults;
 mod doctor;
 mod embedded;
 mod embeddings;
+mod geofences;
+mod identity;
 mod keys;
 mod keys_cli;
 mod latency;

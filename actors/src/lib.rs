@@ -6,6 +6,7 @@ pub mod audit;
 pub mod clock;
 pub mod error;
 pub mod feed;
+pub mod geofence;
 pub mod health;
 pub mod idempotency;
 pub mod identity;

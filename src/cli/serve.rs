@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use muster_actors::identity::FIRST_EMAIL;
 use muster_actors::keys::Token;
 use muster_models::Status;
 
 use super::{ServeArgs, fail};
-use crate::app::App;
+use crate::app::{App, First};
 use crate::config::{self, Config, Source};
 use crate::server::Server;
 use crate::telemetry;
@@ -25,7 +26,8 @@ pub(super) fn run(args: &ServeArgs) -> ExitCode {
         Ok(bootstrap) => bootstrap,
         Err(error) => return fail(&format!("MUSTER_BOOTSTRAP_KEY: {error}")),
     };
-    let served = actix_rt::System::new().block_on(serve(config, source, bootstrap));
+    let first = First { key: bootstrap, password: config::admin_password().map(|password| password.0) };
+    let served = actix_rt::System::new().block_on(serve(config, source, first));
     log.flush_all();
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,9 +35,9 @@ pub(super) fn run(args: &ServeArgs) -> ExitCode {
     }
 }
 
-async fn serve(config: Config, source: Source, bootstrap: Option<Token>) -> Result<(), String> {
-    let app = App::start(config, source, bootstrap).await.map_err(|error| error.to_string())?;
-    let first_key = app.first_key.clone();
+async fn serve(config: Config, source: Source, first: First) -> Result<(), String> {
+    let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
+    let (first_key, first_password) = (app.first_key.clone(), app.first_password.clone());
     let server = Server::bind(app).map_err(|error| error.to_string())?;
     let url = server.url();
     // Scripts wait for this line; it comes first and alone.
@@ -43,6 +45,9 @@ async fn serve(config: Config, source: Source, bootstrap: Option<Token>) -> Resu
     if let Some(key) = &first_key {
         // At once: it is written nowhere, and the model may take its time.
         println!("first API key, shown this once: {key}");
+    }
+    if let Some(password) = &first_password {
+        println!("first administrator, shown this once: {FIRST_EMAIL} with the password {password}");
     }
     let app = server.shared();
     actix_rt::spawn(async move { welcome(&app, &url, first_key.as_deref()).await });

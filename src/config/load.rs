@@ -113,6 +113,11 @@ pub fn bootstrap_key() -> Option<String> {
     std::env::var("MUSTER_BOOTSTRAP_KEY").ok().filter(|key| !key.is_empty())
 }
 
+/// The password that the first administrator is to have, from `MUSTER_ADMIN_PASSWORD`.
+pub fn admin_password() -> Option<Secret> {
+    std::env::var("MUSTER_ADMIN_PASSWORD").ok().filter(|password| !password.is_empty()).map(Secret)
+}
+
 /// The key that the command line calls a server with, from `MUSTER_API_KEY`.
 pub fn api_key() -> Option<String> {
     std::env::var("MUSTER_API_KEY").ok().filter(|key| !key.is_empty())
@@ -200,6 +205,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     if !(1..=3600).contains(&config.telemetry.interval_seconds) {
         return bad("telemetry.interval_seconds", "takes 1 to 3600");
     }
+    config.auth.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }
@@ -257,6 +263,7 @@ mod tests {
             "server.tls",
             "store",
             "log",
+            "auth",
             "telemetry",
             "llm",
             "embeddings",

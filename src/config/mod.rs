@@ -2,9 +2,11 @@
 //!
 //! The only place that reads the environment and settings files; everything below gets typed options.
 
+mod auth;
 mod load;
 
-pub use load::{ConfigError, Flags, Source, api_key, bootstrap_key, load, parse, token};
+pub use auth::{Auth, Bound};
+pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse, token};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,6 +23,7 @@ pub struct Config {
     pub server: Server,
     pub store: Store,
     pub log: Log,
+    pub auth: Auth,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,

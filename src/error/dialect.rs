@@ -15,11 +15,12 @@ pub enum Dialect {
 }
 
 /// Prefixes of whole path segments, the first match wins; whatever else is asked for speaks `Agent`.
-const PREFIXES: [(&str, Dialect); 17] = [
+const PREFIXES: [(&str, Dialect); 18] = [
     ("/api/v1/auth", Dialect::Disaster),
     ("/api/v1/users", Dialect::Disaster),
     ("/api/v1/devices", Dialect::Disaster),
     ("/api/v1/incidents", Dialect::Disaster),
+    ("/api/v1/geofences", Dialect::Disaster),
     ("/api/v1/alerts", Dialect::Disaster),
     ("/api/v1/firmware", Dialect::Disaster),
     ("/api/v1/realtime", Dialect::Disaster),

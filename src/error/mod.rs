@@ -13,7 +13,7 @@ use actix_web::{HttpResponse, ResponseError};
 use muster_actors::{Error, Kind};
 
 pub use dialect::Dialect;
-pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, ErrorMessages, body, render};
+pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages, body, render};
 pub use table::{code, status};
 
 /// A refusal on its way out. Rendered by the middleware, which knows the route.

@@ -12,6 +12,26 @@ use super::{Dialect, code, status, table};
 /// Past this many seconds a client that sleeps on `Retry-After` should rather give up.
 const LONG_WAIT_SECONDS: u64 = 120;
 
+/// The error body of the disaster network.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorDisaster {
+    /// Always false.
+    pub success: bool,
+    pub message: String,
+    pub error: ErrorDisasterDetail,
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorDisasterDetail {
+    pub code: String,
+    /// What a program may act on: every field at fault, the moves that are allowed, the version that is present.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub details: Option<Value>,
+}
+
 /// The error body of interface A and of the medical interface.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorA {
@@ -93,16 +113,12 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
     let message = error.message.clone();
     let field = error.fields.first().map(field_name);
     match dialect {
-        Dialect::Disaster => json!({
-            "success": false,
-            "message": message,
-            "error": match (&error.details, error.fields.as_slice()) {
-                (Some(details), _) => json!({"code": code(error), "details": details}),
-                (None, []) => json!({"code": code(error)}),
-                (None, fields) => json!({"code": code(error), "details": fields}),
-            },
-            "timestamp": now.rfc3339(),
-        }),
+        Dialect::Disaster => {
+            let fields = || (!error.fields.is_empty()).then(|| value(&error.fields));
+            let details = error.details.as_deref().cloned().or_else(fields);
+            let error = ErrorDisasterDetail { code: code(error).to_owned(), details };
+            value(&ErrorDisaster { success: false, message, error, timestamp: now.rfc3339() })
+        }
         Dialect::A | Dialect::Medical => value(&ErrorA {
             success: false,
             error: ErrorADetail { code: code(error).to_owned(), message, field, details: error.fields.clone() },

@@ -74,6 +74,8 @@ person! {
     UsersRead: Some(Permission::UsersRead);
     UsersWrite: Some(Permission::UsersWrite);
     SessionsRevoke: Some(Permission::SessionsRevoke);
+    /// The keys that sign tokens.
+    SigningKeysRotate: Some(Permission::KeysWrite);
 }
 
 /// A device that calls by itself.

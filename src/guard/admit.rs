@@ -94,6 +94,14 @@ pub(super) async fn admit_address(app: &web::Data<App>, request: &HttpRequest) -
     decide(app, request, key, rules, Estimate::default()).await.map(drop)
 }
 
+/// Counts an attempt to log in, by address and e-mail.
+pub async fn admit_login(app: &web::Data<App>, request: &HttpRequest, email: &str) -> Result<(), HttpError> {
+    let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |address| address.ip().to_string());
+    let key = BucketKey { subject: Subject::anonymous(&format!("{address} {email}")), category: Category::Login };
+    let rules = app.live().config.limits.login.per_minute();
+    decide(app, request, key, rules, Estimate::default()).await.map(drop)
+}
+
 async fn decide(
     app: &web::Data<App>,
     request: &HttpRequest,

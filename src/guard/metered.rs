@@ -7,7 +7,7 @@ use actix_web::{FromRequest, HttpRequest};
 use bytes::Bytes;
 use muster_actors::limits::Estimate;
 
-use super::admit::{Reservation, admit};
+use super::admit::{Reservation, admit, admit_address};
 use super::{Access, Caller, Local, app, authorize};
 use crate::app::App;
 use crate::body::{FromJson, is_empty, read_json};
@@ -72,6 +72,30 @@ impl<A: Access + 'static, T: FromJson + 'static> FromRequest for Sent<A, T> {
             drop(admit(&app, &request, &caller, A::METER, Estimate::default()).await?);
             let (body, sent) = body.map_err(HttpError)?;
             Ok(Self { caller, body, sent, access: PhantomData })
+        })
+    }
+}
+
+/// A body of whoever sends it, such as a login's. What is refused counts against the caller's address; what is taken is
+/// the route's to count.
+#[derive(Debug)]
+pub struct Anyone<T>(pub T);
+
+impl<T: FromJson + 'static> FromRequest for Anyone<T> {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, mut payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let app = app(&request)?;
+            match read_body::<T>(&app, &request, &mut payload).await {
+                Ok((body, _)) => Ok(Self(body)),
+                Err(refused) => {
+                    admit_address(&app, &request).await?;
+                    Err(HttpError(refused))
+                }
+            }
         })
     }
 }

@@ -1,10 +1,12 @@
 //! Who may call what, and how often: a route's scope and limits are part of its handler's type.
 //!
+//! People come with a token of their session, devices with one signed by their own key, everybody else with an API key.
 //! [`Guarded`] authenticates, checks the scope and counts the request; [`Metered`] does so for a body whose tokens are
 //! reserved in the same decision; [`Open`] counts callers without a key by their address.
 
 mod access;
 mod admit;
+mod credential;
 mod metered;
 
 use std::future::Future;
@@ -13,23 +15,24 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use actix_web::dev::Payload;
-use actix_web::http::header;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
-use muster_actors::identity::{By, Person};
-use muster_actors::keys::{KeyRecord, Refusal, Scope};
+use muster_actors::identity::{By, Person, lacks as lacks_permission};
+use muster_actors::keys::{KeyRecord, Scope};
 use muster_actors::limits::Estimate;
 use muster_actors::{Error, Kind};
 
 pub use access::{
     Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DevicesCommand,
     DevicesRead, DevicesWrite, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead,
-    IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SessionsRevoke, Status, UsersRead, UsersWrite,
+    IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SessionsRevoke, SigningKeysRotate, Status, UsersRead,
+    UsersWrite,
 };
-pub use admit::Reservation;
-pub use metered::{Metered, Priced, Sent};
+pub use admit::{Reservation, admit_login};
+pub use credential::{address_of, peer, shown_without_token};
+pub use metered::{Anyone, Metered, Priced, Sent};
 
 use crate::app::App;
-use crate::error::{Dialect, HttpError};
+use crate::error::HttpError;
 
 /// A boxed future of this thread.
 type Local<T> = Pin<Box<dyn Future<Output = Result<T, HttpError>>>>;
@@ -76,7 +79,7 @@ impl FromRequest for Open {
         Box::pin(async move {
             let app = app(&request)?;
             // A valid key has a bucket of its own here too, so that neighbours behind one address do not share it.
-            let keyed = match caller(&app, &request) {
+            let keyed = match credential::caller(&app, &request, Callers::KeysAndPeople) {
                 Ok(caller) => Some(admit::admit(&app, &request, &caller, Meter::Status, Estimate::default()).await),
                 Err(_) => None,
             };
@@ -127,7 +130,7 @@ pub fn app(request: &HttpRequest) -> Result<web::Data<App>, HttpError> {
 
 /// Authenticates and checks the scope. A refused credential counts against the caller's address.
 async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Result<Caller, HttpError> {
-    let caller = match caller(app, request) {
+    let caller = match credential::caller(app, request, A::BY) {
         Ok(caller) => caller,
         Err(refused) => {
             admit::admit_address(app, request).await?;
@@ -140,41 +143,16 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
         admit::admit_address(app, request).await?;
         return Err(HttpError(lacks(scope)));
     }
+    if let (Some(permission), Some(by)) = (A::PERMISSION, &caller.by)
+        && !by.may(permission)
+    {
+        admit::admit_address(app, request).await?;
+        return Err(HttpError(lacks_permission(permission)));
+    }
     request.extensions_mut().insert(caller.clone());
     Ok(caller)
 }
 
 fn lacks(scope: Scope) -> Error {
     Error::new(Kind::Forbidden, format!("this needs a key with the scope `{}`", scope.name()))
-}
-
-/// The caller of a request by the credential of its dialect.
-fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
-    let unauthenticated = |message: &str| Error::new(Kind::Unauthenticated, message);
-    let header = |name: header::HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let own = || header(header::HeaderName::from_static("x-api-key"));
-    let bearer = || {
-        let sent = header(header::AUTHORIZATION)?.split_at_checked(7);
-        sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer ")).map(|(_, key)| key.trim())
-    };
-    let (key, how) = match Dialect::of(request.path()) {
-        Dialect::Medical => (own(), "send your key as `X-API-Key: mst_…`"),
-        // Anthropic's clients send the one or the other, by version and by setting.
-        Dialect::Messages => {
-            (own().or_else(bearer), "send your key as `x-api-key: mst_…` or `Authorization: Bearer mst_…`")
-        }
-        Dialect::Disaster | Dialect::A | Dialect::B | Dialect::Agent => {
-            (bearer(), "send your key as `Authorization: Bearer mst_…`")
-        }
-    };
-    let key = key.ok_or_else(|| unauthenticated(how))?;
-    match app.keys.authenticate(key) {
-        Ok(key) => Ok(Caller { key, by: None }),
-        Err(Refusal::Malformed) => {
-            Err(unauthenticated("this is no key of this server: a key looks like mst_<12 characters>_<43 characters>"))
-        }
-        Err(Refusal::Unknown | Refusal::Expired | Refusal::Revoked) => {
-            Err(unauthenticated("the key is unknown, expired or revoked: ask for a new one"))
-        }
-    }
 }

@@ -11,6 +11,7 @@ pub mod devices;
 pub mod docs;
 pub mod embeddings;
 pub mod firmware;
+pub mod geofences;
 pub mod health;
 pub mod incidents;
 pub mod keys;
@@ -38,6 +39,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         devices::routes,
         device_side::routes,
         incidents::routes,
+        geofences::routes,
         alerts::routes,
         firmware::routes,
         realtime::routes,

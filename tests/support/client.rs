@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// No answer of a test takes longer: a hang fails it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -89,6 +89,13 @@ impl Client {
 
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
         answer(self.posting(path, body)).await
+    }
+
+    /// Logs in, and gives a client with the token, and the whole answer.
+    pub async fn login(&self, email: &str, password: &str) -> (Self, Answer) {
+        let got = self.post("/api/v1/auth/login", &json!({ "email": email, "password": password })).await;
+        assert_eq!(got.status, 200, "{}", got.text);
+        (self.with(got.json()["data"]["token"].as_str().unwrap()), got)
     }
 
     /// Posts and reads the answer as events.

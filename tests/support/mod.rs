@@ -22,5 +22,9 @@ pub mod wire;
 /// A fixed first key, as an operator would bring one.
 pub const KEY: &str = "mst_testtesttest_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
+/// The first administrator, who may do everything, and the password of everybody in the tests.
+pub const EMAIL: &str = "admin@muster.local";
+pub const PASSWORD: &str = "correct horse battery staple";
+
 /// Well-formed, and of no server.
 pub const STRANGE_KEY: &str = "mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
-use super::KEY;
+use super::{KEY, PASSWORD};
 
 /// `muster serve` before it is started: in a folder, whose `config.toml` it reads, with no embedded model.
 pub struct Launch {
@@ -22,9 +22,9 @@ pub struct Process {
 }
 
 impl Launch {
-    /// On a data folder, with the tests' first key.
+    /// On a data folder, with the tests' first key and administrator.
     pub fn new(folder: &Path) -> Self {
-        Self::bare(folder).with("MUSTER_BOOTSTRAP_KEY", KEY)
+        Self::bare(folder).with("MUSTER_BOOTSTRAP_KEY", KEY).with("MUSTER_ADMIN_PASSWORD", PASSWORD)
     }
 
     /// Without a key of the operator's.

@@ -6,15 +6,17 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use actix_web::dev::ServerHandle;
-use muster::app::App;
+use muster::app::{App, First};
 use muster::config::{self, Source};
 use muster::server::Server;
 use muster_actors::keys::Token;
+use muster_actors::limits::Quota;
 use muster_actors::supervise::Tree;
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::KEY;
 use super::client::Client;
+use super::{EMAIL, KEY, PASSWORD};
 
 /// A running server; dropped, it stops.
 pub struct Muster {
@@ -42,7 +44,8 @@ impl Muster {
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
                 let source = Source::given(&config);
-                let app = App::start(config, source, Some(Token::parse(KEY).unwrap())).await.unwrap();
+                let first = First { key: Some(Token::parse(KEY).unwrap()), password: Some(PASSWORD.to_owned()) };
+                let app = App::start(config, source, first).await.unwrap();
                 let server = Server::bind(app).unwrap();
                 let app = server.shared();
                 let killed = app.clone();
@@ -59,6 +62,25 @@ impl Muster {
     /// A client with the first key.
     pub fn client(&self) -> Client {
         Client::new(format!("http://{}", self.address)).with(KEY)
+    }
+
+    /// A client with the token of the first administrator, who may do everything.
+    pub async fn admin(&self) -> Client {
+        self.login(EMAIL, PASSWORD).await
+    }
+
+    /// A client with the token of a person's login.
+    pub async fn login(&self, email: &str, password: &str) -> Client {
+        self.client().without_key().login(email, password).await.0
+    }
+
+    /// Makes a person of that role, and gives a client with the token of its login. The e-mail is `<name>@example.org`.
+    pub async fn person(&self, name: &str, role: &str) -> Client {
+        let email = format!("{name}@example.org");
+        let body = json!({ "email": email, "password": PASSWORD, "name": name, "role": role });
+        let made = self.admin().await.post("/api/v1/users", &body).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        self.login(&email, PASSWORD).await
     }
 
     /// Kills the embedded model's thread.
@@ -89,6 +111,17 @@ impl Drop for Muster {
 
 fn parse(settings: &str) -> config::Config {
     let mut config = config::parse(settings, "test", std::iter::empty()).unwrap();
+    // Every test comes from one address, and hashes in a build without optimisation.
+    if !settings.contains("logins_per_address") {
+        config.auth.logins_per_address = 10_000;
+        config.auth.logins_per_minute = 10_000;
+    }
+    if !settings.contains("login =") {
+        config.limits.login = Quota::Limited(10_000);
+    }
+    if !settings.contains("argon2") {
+        config.auth.argon2_memory_kib = 64;
+    }
     if !settings.contains("[llm]") {
         config.llm.model = "none".to_owned();
     }

@@ -123,6 +123,28 @@ impl Record for KeyRecord {
 }
 
 impl KeyRecord {
+    /// What stands for a person where a key is asked for: nothing authenticates with it, and it is never stored.
+    pub fn standing_in(id: &str, name: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            lookup: String::new(),
+            secret_sha256: [0; 32],
+            name: name.to_owned(),
+            owner: id.to_owned(),
+            plan_a: PlanA::Free,
+            plan_b: PlanB::Free,
+            scopes: Vec::new(),
+            roles: Vec::new(),
+            limits: None,
+            budget_usd: None,
+            created_at: Millis(0),
+            expires_at: None,
+            last_used_at: None,
+            revoked_at: None,
+            replaced: None,
+        }
+    }
+
     pub fn has(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
     }

@@ -1,0 +1,96 @@
+//! Geofences as the rest of the house holds them.
+
+use std::sync::Arc;
+
+use actix_rt::ArbiterHandle;
+
+use super::actor::{GeofenceActor, GeofenceOptions, load};
+use super::inbox::Inbox;
+use super::messages::{Change, Create, Created, Drain, Get, List, NewFence, Remove, Update, WhoIsInside};
+use super::record::{Fence, Inside, Observation};
+use crate::Error;
+use crate::idempotency::Idempotency;
+use crate::identity::By;
+use crate::page::{Page, PageAsk};
+use crate::precondition::IfMatch;
+use crate::supervise::{ChildSpec, Group, Handle};
+
+/// Told where subjects are. Never waits.
+pub trait Watcher: Send + Sync + std::fmt::Debug {
+    fn observe(&self, observation: Observation);
+}
+
+/// The way to the geofences' actor.
+#[derive(Debug, Clone)]
+pub struct Geofences {
+    handle: Handle<GeofenceActor>,
+    inbox: Inbox,
+}
+
+impl Watcher for Geofences {
+    fn observe(&self, observation: Observation) {
+        if self.inbox.push(observation) {
+            // An actor that is down or busy looks into its inbox by itself.
+            let _ = self.handle.tell(Drain);
+        }
+    }
+}
+
+impl Geofences {
+    pub fn start(group: &Group, arbiter: ArbiterHandle, options: GeofenceOptions) -> Self {
+        let inbox = Inbox::default();
+        let own = inbox.clone();
+        let handle = group.start(ChildSpec::new("geofences", arbiter, move |_| {
+            let (options, inbox) = (options.clone(), own.clone());
+            async move { load(options, inbox).await }
+        }));
+        Self { handle, inbox }
+    }
+
+    /// Waits until the records were read and the actor answers.
+    pub async fn up(&self) {
+        self.handle.up().await;
+    }
+
+    /// Makes a fence; durable when it resolves.
+    ///
+    /// # Errors
+    /// `Invalid`; `Conflict` where there are too many; `IdempotencyConflict`; `Unavailable`.
+    pub async fn create(&self, new: NewFence, by: By, idempotency: Option<Idempotency>) -> Result<Created, Error> {
+        self.handle.ask(Create { new, by, idempotency }).await?
+    }
+
+    /// # Errors
+    /// `NotFound`, `PreconditionFailed`, `Invalid`, `Unavailable`.
+    pub async fn update(&self, id: String, change: Change, if_match: IfMatch, by: By) -> Result<Arc<Fence>, Error> {
+        self.handle.ask(Update { id, change, if_match, by }).await?
+    }
+
+    /// # Errors
+    /// `NotFound`, `PreconditionFailed`, `Unavailable`.
+    pub async fn remove(&self, id: String, if_match: IfMatch, by: By) -> Result<(), Error> {
+        self.handle.ask(Remove { id, if_match, by }).await?
+    }
+
+    /// # Errors
+    /// `NotFound`, `Unavailable`.
+    pub async fn get(&self, id: String) -> Result<Arc<Fence>, Error> {
+        self.handle.ask(Get { id }).await?
+    }
+
+    /// Newest first.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn list(&self, page: PageAsk) -> Result<Page<Arc<Fence>>, Error> {
+        Ok(self.handle.ask(List { page }).await?)
+    }
+
+    /// Who is inside; restricted incidents are not shown.
+    ///
+    /// # Errors
+    /// `NotFound`, `Unavailable`.
+    pub async fn inside(&self, id: String, page: PageAsk) -> Result<Page<Inside>, Error> {
+        self.handle.ask(WhoIsInside { id, page }).await?
+    }
+}

@@ -1,0 +1,102 @@
+//! Names of areas: H3 cells and geohashes.
+
+use std::collections::BTreeSet;
+
+use h3o::{CellIndex, LatLng, Resolution};
+
+use crate::{GeometryError, Point, Shape};
+
+/// The H3 cell of a point, as 15 hexadecimal digits. Resolutions are 0 (4,250 km across) to 15 (1 m); more is 15.
+///
+/// # Errors
+/// As [`Point::check`].
+pub fn h3_cell(point: &Point, resolution: u8) -> Result<String, GeometryError> {
+    point.check()?;
+    let cell = cell(point, level(resolution));
+    Ok(cell.map(|cell| cell.to_string()).unwrap_or_default())
+}
+
+/// The cells that cover a shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cells {
+    /// At most what was asked for: where those were too many, coarser ones.
+    pub resolution: u8,
+    /// Sorted.
+    pub cells: Vec<String>,
+}
+
+impl Cells {
+    /// The cells that a shape's edge runs through or whose centre is in it: the finest resolution up to `resolution`
+    /// that needs at most `max` of them. One of which the edge cuts off a corner narrower than half a cell's side may be
+    /// left out. At resolution 0 there are at most 122, whatever `max` is.
+    pub fn covering(shape: &Shape, resolution: u8, max: usize) -> Self {
+        let mut level = level(resolution);
+        loop {
+            let coarser = level.pred();
+            let max = if coarser.is_some() { max } else { usize::MAX };
+            if let Some(cells) = cover(shape, level, max) {
+                let cells = cells.iter().map(ToString::to_string).collect();
+                return Self { resolution: u8::from(level), cells };
+            }
+            level = coarser.unwrap_or(Resolution::Zero);
+        }
+    }
+}
+
+/// Every cell that is needed; `None` where those are more than `max`.
+fn cover(shape: &Shape, level: Resolution, max: usize) -> Option<BTreeSet<CellIndex>> {
+    let mut cells = BTreeSet::new();
+    // A cell is at least one and a half of its edges wide, and cells differ in size by up to two.
+    for point in shape.outline(level.edge_length_m() / 2.0) {
+        cells.extend(cell(&point, level));
+        if cells.len() > max {
+            return None;
+        }
+    }
+    let mut open: Vec<CellIndex> = cells.iter().copied().collect();
+    while let Some(next) = open.pop() {
+        for beside in next.grid_disk_safe(1) {
+            if !cells.contains(&beside) && shape.contains(&centre(beside)) {
+                cells.insert(beside);
+                open.push(beside);
+                if cells.len() > max {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(cells)
+}
+
+fn level(resolution: u8) -> Resolution {
+    Resolution::try_from(resolution).unwrap_or(Resolution::Fifteen)
+}
+
+fn cell(point: &Point, level: Resolution) -> Option<CellIndex> {
+    LatLng::new(point.lat, point.lon).ok().map(|at| at.to_cell(level))
+}
+
+fn centre(cell: CellIndex) -> Point {
+    let at = LatLng::from(cell);
+    Point::new(crate::polygon::home(at.lng()), at.lat().clamp(-90.0, 90.0))
+}
+
+/// The geohash of a point (G. Niemeyer, geohash.org), 1 to 12 characters; 0 is taken as 1, more as 12.
+///
+/// # Errors
+/// As [`Point::check`].
+pub fn geohash(point: &Point, length: usize) -> Result<String, GeometryError> {
+    const ALPHABET: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
+    point.check()?;
+    let (mut lon, mut lat) = ((-180.0, 180.0), (-90.0, 90.0));
+    let mut halve = |at: usize| {
+        let (range, value) = if at.is_multiple_of(2) { (&mut lon, point.lon) } else { (&mut lat, point.lat) };
+        let middle: f64 = f64::midpoint(range.0, range.1);
+        let upper = value >= middle;
+        *(if upper { &mut range.0 } else { &mut range.1 }) = middle;
+        usize::from(upper)
+    };
+    let letter = |n: usize| (n * 5..n * 5 + 5).fold(0, |bits, at| bits << 1 | halve(at));
+    let letters = (0..length.clamp(1, 12)).map(letter);
+    Ok(letters.filter_map(|bits| ALPHABET.get(bits)).map(|&letter| char::from(letter)).collect())
+}

@@ -1,0 +1,99 @@
+//! A point: as GeoJSON's object in JSON, and as a position within other geometries.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{GeometryError, Wrong};
+
+/// A position on WGS 84. In JSON it is GeoJSON's `{"type":"Point","coordinates":[lon,lat,alt?]}`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Degrees east.
+    pub lon: f64,
+    /// Degrees north.
+    pub lat: f64,
+    /// Metres above the ellipsoid. Nothing here looks at it.
+    pub alt: Option<f64>,
+}
+
+impl Point {
+    pub const fn new(lon: f64, lat: f64) -> Self {
+        Self { lon, lat, alt: None }
+    }
+
+    /// # Errors
+    /// A longitude outside -180 to 180, a latitude outside -90 to 90, anything that is not finite.
+    pub fn check(&self) -> Result<(), GeometryError> {
+        if !(-180.0..=180.0).contains(&self.lon) {
+            return Err(GeometryError::new("coordinates", Wrong::Longitude(self.lon)));
+        }
+        self.check_lat("coordinates")
+    }
+
+    pub(crate) fn check_lat(&self, at: &str) -> Result<(), GeometryError> {
+        if !(-90.0..=90.0).contains(&self.lat) {
+            return Err(GeometryError::new(at, Wrong::Latitude(self.lat)));
+        }
+        match self.alt {
+            Some(alt) if !alt.is_finite() => Err(GeometryError::new(at, Wrong::Altitude(alt))),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) const fn xy(&self) -> [f64; 2] {
+        [self.lon, self.lat]
+    }
+}
+
+/// GeoJSON's position: an array. What follows an altitude is ignored (RFC 7946, 3.1.1).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Position(pub Point);
+
+impl Serialize for Position {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.alt {
+            None => (self.0.lon, self.0.lat).serialize(serializer),
+            Some(alt) => (self.0.lon, self.0.lat, alt).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Position {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Position;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a position: [longitude, latitude] or [longitude, latitude, altitude]")
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Position, A::Error> {
+                let missing = |len| serde::de::Error::invalid_length(len, &Self);
+                let lon = seq.next_element()?.ok_or_else(|| missing(0))?;
+                let lat = seq.next_element()?.ok_or_else(|| missing(1))?;
+                let alt = seq.next_element()?;
+                while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+                Ok(Position(Point { lon, lat, alt }))
+            }
+        }
+        deserializer.deserialize_seq(Visitor)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename = "Point")]
+struct Object {
+    coordinates: Position,
+}
+
+impl Serialize for Point {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Object { coordinates: Position(*self) }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Object::deserialize(deserializer)?.coordinates.0)
+    }
+}

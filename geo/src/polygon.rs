@@ -1,0 +1,146 @@
+//! A polygon: a ring, and rings that are cut out of it.
+
+use rstar::primitives::{GeomWithData, Rectangle};
+use rstar::{AABB, RTree};
+
+use crate::bbox::Rect;
+use crate::plane::{Meet, Xy, meet, turns_back};
+use crate::ring::{Place, Ring};
+use crate::{BBox, GeometryError, Point, Wrong};
+
+/// A polygon whose rings were checked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Polygon {
+    /// The outer one first.
+    rings: Vec<Ring>,
+    pub bbox: BBox,
+}
+
+/// An edge's box, and the ring and edge that it is of.
+type Edge = GeomWithData<Rectangle<Xy>, (usize, usize)>;
+
+impl Polygon {
+    pub fn new(rings: &[Vec<Point>], at: &str) -> Result<Self, GeometryError> {
+        let name = |n: usize| format!("{at}[{n}]");
+        let rings: Result<Vec<Ring>, _> = rings.iter().enumerate().map(|(n, ring)| Ring::new(ring, &name(n))).collect();
+        let rings = rings?;
+        let outer = rings.first().ok_or_else(|| GeometryError::new(at, Wrong::NoRing))?;
+        let bbox = ring_box(outer);
+        for (n, ring) in rings.iter().enumerate() {
+            let next = ring.points.get(1).map(|&[x, y]| {
+                let [last_x, _] = ring.points.last().copied().unwrap_or_default();
+                let [first_x, _] = ring.points.first().copied().unwrap_or_default();
+                [x + (last_x - first_x), y]
+            });
+            let back = ring.points.iter().copied().chain(next).collect::<Vec<_>>();
+            if back.windows(3).any(|way| matches!(*way, [a, b, c] if turns_back(a, b, c))) {
+                return Err(GeometryError::new(name(n), Wrong::Flat));
+            }
+        }
+        if let Some((n, wrong)) = crossing(&rings) {
+            return Err(GeometryError::new(name(n), wrong));
+        }
+        for (n, hole) in rings.iter().enumerate().skip(1) {
+            let place = |&[lon, lat]: &Xy| outer.place([home(lon), lat]);
+            if hole.points.iter().any(|xy| place(xy) == Place::Outside) {
+                return Err(GeometryError::new(name(n), Wrong::HoleOutside));
+            }
+        }
+        Ok(Self { rings, bbox })
+    }
+
+    /// Whether it is inside or on an edge, also on one of a hole.
+    pub fn contains(&self, point: &Point) -> bool {
+        let mut rings = self.rings.iter();
+        let outer = rings.next().map_or(Place::Outside, |ring| ring.place(point.xy()));
+        outer != Place::Outside && rings.all(|hole| hole.place(point.xy()) != Place::Inside)
+    }
+
+    pub fn intersects(&self, (low, high): Rect) -> bool {
+        let ([west, south], [east, north]) = (low, high);
+        let corners = [[west, south], [east, south], [east, north], [west, north]];
+        if corners.iter().any(|&[lon, lat]| self.contains(&Point::new(lon, lat))) {
+            return true;
+        }
+        let sides = corners.iter().zip(corners.iter().cycle().skip(1));
+        let sides: Vec<(Xy, Xy)> = sides.map(|(from, to)| (*from, *to)).collect();
+        let meets = |a: Xy, b: Xy| {
+            let inside = |[x, y]: Xy| (west..=east).contains(&x) && (south..=north).contains(&y);
+            inside(a) || inside(b) || sides.iter().any(|&(c, d)| meet(a, b, c, d) != Meet::Apart)
+        };
+        self.rings.iter().flat_map(Ring::edges).any(|(a, b)| {
+            [-720.0, -360.0, 0.0, 360.0].iter().any(|by| {
+                let ([ax, ay], [bx, by_]) = (a, b);
+                let (a, b) = ([ax + by, ay], [bx + by, by_]);
+                let near = a[0].min(b[0]) <= east && a[0].max(b[0]) >= west;
+                near && meets(a, b)
+            })
+        })
+    }
+
+    /// Every edge, its longitudes running on over ±180.
+    pub fn edges(&self) -> impl Iterator<Item = (Xy, Xy)> {
+        self.rings.iter().flat_map(Ring::edges)
+    }
+}
+
+/// A longitude moved to -180 to 180.
+pub(crate) fn home(lon: f64) -> f64 {
+    if (-180.0..=180.0).contains(&lon) { lon } else { lon - 360.0 * ((lon + 180.0) / 360.0).floor() }
+}
+
+fn ring_box(ring: &Ring) -> BBox {
+    let (south, north) = match ring.pole {
+        Some(pole) => (ring.south.min(pole), ring.north.max(pole)),
+        None => (ring.south, ring.north),
+    };
+    if ring.pole.is_some() || ring.east - ring.west >= 360.0 {
+        return BBox { west: -180.0, south, east: 180.0, north };
+    }
+    BBox { west: ring.west, south, east: if ring.east > 180.0 { ring.east - 360.0 } else { ring.east }, north }
+}
+
+/// Pairs of edges with overlapping boxes that are looked at: a coastline of 10,000 positions has some 100,000, and an
+/// adversary's comb of long teeth as many millions as it takes to hold a thread up for a second.
+const MAX_PAIRS: usize = 1_000_000;
+
+/// The first ring that meets itself or another where it must not.
+fn crossing(rings: &[Ring]) -> Option<(usize, Wrong)> {
+    let boxed = |n: usize, (e, (a, b)): (usize, (Xy, Xy))| Edge::new(Rectangle::from_corners(a, b), (n, e));
+    let all = rings.iter().enumerate().flat_map(|(n, ring)| ring.edges().enumerate().map(move |edge| boxed(n, edge)));
+    let tree: RTree<Edge> = RTree::bulk_load(all.collect());
+    let edge = |(n, e): (usize, usize)| {
+        let points = &rings.get(n)?.points;
+        Some((*points.get(e)?, *points.get(e + 1)?))
+    };
+    let mut pairs = 0;
+    for (n, ring) in rings.iter().enumerate() {
+        let last = ring.points.len().saturating_sub(2);
+        for (e, (a, b)) in ring.edges().enumerate() {
+            for by in [-720.0, -360.0, 0.0, 360.0, 720.0] {
+                let ([ax, ay], [bx, by_]) = (a, b);
+                let (a, b) = ([ax + by, ay], [bx + by, by_]);
+                for other in tree.locate_in_envelope_intersecting(AABB::from_corners(a, b)) {
+                    let (m, f) = other.data;
+                    pairs += 1;
+                    if pairs > MAX_PAIRS {
+                        return Some((n, Wrong::Intricate));
+                    }
+                    let neighbours = e.abs_diff(f) <= 1 || e.abs_diff(f) == last;
+                    if m < n || (m == n && (f <= e || neighbours)) {
+                        continue;
+                    }
+                    let met = edge((m, f)).map_or(Meet::Apart, |(c, d)| meet(a, b, c, d));
+                    match met {
+                        Meet::Cross if m != n => return Some((m, Wrong::RingsCross)),
+                        Meet::Cross => return Some((n, Wrong::SelfIntersecting)),
+                        // A ring once around meets itself at its seam; a hole may touch its polygon.
+                        Meet::Touch if m == n && by == 0.0 => return Some((n, Wrong::SelfIntersecting)),
+                        Meet::Touch | Meet::Apart => {}
+                    }
+                }
+            }
+        }
+    }
+    None
+}

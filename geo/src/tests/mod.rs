@@ -1,0 +1,24 @@
+//! What the whole of it does: the standard's examples, the contract's hard shapes, indexes beside a linear scan.
+
+mod hard_shapes;
+mod indexes;
+mod published;
+mod rfc7946;
+mod shapes;
+
+use crate::{Geometry, Point, Shape};
+
+/// A polygon of one ring, closed here.
+pub(super) fn polygon(ring: &[[f64; 2]]) -> Geometry {
+    let mut ring: Vec<Point> = ring.iter().map(|&[lon, lat]| Point::new(lon, lat)).collect();
+    ring.extend(ring.first().copied());
+    Geometry::Polygon(vec![ring])
+}
+
+pub(super) fn shape(ring: &[[f64; 2]]) -> Shape {
+    polygon(ring).shape().unwrap()
+}
+
+pub(super) fn at(lon: f64, lat: f64) -> Point {
+    Point::new(lon, lat)
+}

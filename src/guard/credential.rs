@@ -1,0 +1,133 @@
+//! Who calls, by the credential that came with the request.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::{self, HeaderName};
+use muster_actors::identity::{By, Scheme, Shown, stand_in};
+use muster_actors::keys::{KeyRecord, Refusal};
+use muster_actors::{Error, Kind};
+
+use super::{Caller, Callers};
+use crate::app::App;
+use crate::error::Dialect;
+
+/// What every API key begins with, and no token of a session or a device does.
+const KEY_PREFIX: &str = "mst_";
+
+/// The caller of a request: of the kinds that the route is for, by the header of its dialect. What stands in the query
+/// is never looked at.
+pub(super) fn caller(app: &App, request: &HttpRequest, by: Callers) -> Result<Caller, Error> {
+    match by {
+        Callers::KeysAndPeople => key_or_person(app, request),
+        Callers::People => {
+            let sent = authorization(request).ok_or_else(|| unauthenticated(HOW_PEOPLE))?;
+            if sent.1.starts_with(KEY_PREFIX) {
+                return Err(unauthenticated("an API key is nobody's: log in with POST /api/v1/auth/login"));
+            }
+            person(app, request, sent)
+        }
+        Callers::Devices => {
+            let (_, token) = authorization(request).ok_or_else(|| unauthenticated(HOW_DEVICES))?;
+            let devices = app.device_directory.get().ok_or_else(|| unauthenticated("no device is known here"))?;
+            device(devices.authenticate(token, app.clock.now())?)
+        }
+    }
+}
+
+const HOW_PEOPLE: &str = "send the token of your login as `Authorization: Bearer <token>`";
+const HOW_DEVICES: &str = "send a token signed by the device's key as `Authorization: Bearer <token>`";
+
+fn unauthenticated(message: &str) -> Error {
+    Error::new(Kind::Unauthenticated, message)
+}
+
+/// The scheme and credential of the header `Authorization`.
+fn authorization(request: &HttpRequest) -> Option<(Scheme, &str)> {
+    let (scheme, token) = text(request, header::AUTHORIZATION)?.split_once(' ')?;
+    let token = token.trim();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some((Scheme::Bearer, token));
+    }
+    scheme.eq_ignore_ascii_case("dpop").then_some((Scheme::Dpop, token))
+}
+
+fn text(request: &HttpRequest, name: HeaderName) -> Option<&str> {
+    request.headers().get(name)?.to_str().ok()
+}
+
+fn person(app: &App, request: &HttpRequest, (scheme, token): (Scheme, &str)) -> Result<Caller, Error> {
+    let url = address_of(app, request);
+    let shown = Shown { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
+    let person = app.identity.admit(&shown)?.person;
+    Ok(Caller { key: Arc::new(stand_in(&person)), by: Some(By::Person(person)) })
+}
+
+fn device(id: Arc<str>) -> Result<Caller, Error> {
+    let key = Arc::new(KeyRecord::standing_in(&id, &id));
+    Ok(Caller { key, by: Some(By::Device(id)) })
+}
+
+/// The proof of possession that came along. Two of them are none (RFC 9449, section 4.3).
+fn proof(request: &HttpRequest) -> Option<&str> {
+    let mut proofs = request.headers().get_all("DPoP");
+    match (proofs.next(), proofs.next()) {
+        (Some(proof), None) => proof.to_str().ok(),
+        _ => None,
+    }
+}
+
+/// What a request without a token shows: the proof of a key, for a login that is bound to it.
+pub fn shown_without_token<'a>(request: &'a HttpRequest, url: &'a str) -> Shown<'a> {
+    let (proof, method) = (proof(request), request.method().as_str());
+    Shown { scheme: Scheme::Bearer, token: "", proof, method, url }
+}
+
+/// The address of a request as its sender knows it, without the query: `auth.public_url`, or what was asked for. What
+/// proxies add is not believed.
+pub fn address_of(app: &App, request: &HttpRequest) -> String {
+    let live = app.live();
+    let public = live.config.auth.public_url.trim_end_matches('/');
+    if !public.is_empty() {
+        return format!("{public}{}", request.path());
+    }
+    let scheme = if live.config.server.tls.on() { "https" } else { "http" };
+    // HTTP/2 has the host in its address.
+    let host = request.uri().authority().map(|host| host.as_str()).or_else(|| text(request, header::HOST));
+    format!("{scheme}://{}{}", host.unwrap_or_default(), request.path())
+}
+
+/// Where a request came from.
+pub fn peer(request: &HttpRequest) -> Option<IpAddr> {
+    request.peer_addr().map(|address| address.ip())
+}
+
+fn key_or_person(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
+    let own = || text(request, HeaderName::from_static("x-api-key")).map(|key| (Scheme::Bearer, key));
+    let bearer = || authorization(request);
+    let (sent, how) = match Dialect::of(request.path()) {
+        Dialect::Medical => (own(), "send your key as `X-API-Key: mst_…`"),
+        // Anthropic's clients send the one or the other, by version and by setting.
+        Dialect::Messages => {
+            (own().or_else(bearer), "send your key as `x-api-key: mst_…` or `Authorization: Bearer mst_…`")
+        }
+        Dialect::Disaster | Dialect::A | Dialect::B | Dialect::Agent => {
+            (bearer(), "send your key as `Authorization: Bearer mst_…`")
+        }
+    };
+    let sent = sent.ok_or_else(|| unauthenticated(how))?;
+    // A token has two dots, a key none.
+    if !sent.1.starts_with(KEY_PREFIX) && sent.1.matches('.').count() == 2 {
+        return person(app, request, sent);
+    }
+    match app.keys.authenticate(sent.1) {
+        Ok(key) => Ok(Caller { key, by: None }),
+        Err(Refusal::Malformed) => {
+            Err(unauthenticated("this is no key of this server: a key looks like mst_<12 characters>_<43 characters>"))
+        }
+        Err(Refusal::Unknown | Refusal::Expired | Refusal::Revoked) => {
+            Err(unauthenticated("the key is unknown, expired or revoked: ask for a new one"))
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What these routes take and give.
+
+use muster_actors::identity::{Claimed, LoggedIn, SessionRecord};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::body::{Fields, FromJson};
+
+/// Who wants to log in.
+#[derive(ToSchema)]
+pub struct LoginBody {
+    pub email: String,
+    /// At most 1,024 bytes, none of them NUL. Compared in Unicode's NFC.
+    pub password: String,
+    /// What the client says of itself: stored and shown, never trusted.
+    pub device_info: Option<DeviceInfo>,
+}
+
+#[derive(ToSchema)]
+pub struct DeviceInfo {
+    pub user_agent: Option<String>,
+    pub ip_address: Option<String>,
+}
+
+/// Longest text kept of what a client says of itself, in characters.
+const LONGEST_CLAIM: usize = 512;
+
+/// What a client says of itself, cut to what is kept.
+pub fn claim(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(LONGEST_CLAIM).collect()
+}
+
+impl FromJson for LoginBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let email = fields.string("email");
+        let password = fields.string("password");
+        let device_info = fields.object("device_info", |info| DeviceInfo {
+            user_agent: info.string("user_agent").map(|text| claim(&text)),
+            ip_address: info.string("ip_address").map(|text| claim(&text)),
+        });
+        Self {
+            email: fields.require("email", email).unwrap_or_default(),
+            password: fields.require("password", password).unwrap_or_default(),
+            device_info,
+        }
+    }
+}
+
+impl From<DeviceInfo> for Claimed {
+    fn from(info: DeviceInfo) -> Self {
+        Self { user_agent: info.user_agent, ip_address: info.ip_address }
+    }
+}
+
+/// A refresh token.
+#[derive(ToSchema)]
+pub struct RefreshBody {
+    pub refresh_token: String,
+}
+
+impl FromJson for RefreshBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let token = fields.string("refresh_token");
+        Self { refresh_token: fields.require("refresh_token", token).unwrap_or_default() }
+    }
+}
+
+/// The token to revoke: of access or of refresh.
+#[derive(ToSchema)]
+pub struct LogoutBody {
+    pub token: String,
+}
+
+impl FromJson for LogoutBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let token = fields.string("token");
+        Self { token: fields.require("token", token).unwrap_or_default() }
+    }
+}
+
+/// A change of one's own password.
+#[derive(ToSchema)]
+pub struct PasswordBody {
+    pub current_password: String,
+    /// 8 to 1,024 bytes, none of them NUL.
+    pub new_password: String,
+}
+
+impl FromJson for PasswordBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let (present, next) = (fields.string("current_password"), fields.string("new_password"));
+        Self {
+            current_password: fields.require("current_password", present).unwrap_or_default(),
+            new_password: fields.require("new_password", next).unwrap_or_default(),
+        }
+    }
+}
+
+/// What a login and a refresh give.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Tokens {
+    /// A JWT, good for 15 minutes.
+    pub token: String,
+    /// A JWT, good once, for `POST /api/v1/auth/refresh`.
+    pub refresh_token: String,
+    pub user: LoginUser,
+}
+
+/// A person, as a login tells.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LoginUser {
+    pub id: String,
+    pub email: String,
+    pub role: &'static str,
+    /// Each `<resource>:<action>`.
+    #[schema(value_type = Vec<String>)]
+    pub permissions: Vec<&'static str>,
+}
+
+impl From<LoggedIn> for Tokens {
+    fn from(done: LoggedIn) -> Self {
+        let user = LoginUser {
+            id: done.user.id.clone(),
+            email: done.user.email.clone(),
+            role: done.user.role.name(),
+            permissions: done.user.permissions().names(),
+        };
+        Self { token: done.token, refresh_token: done.refresh_token, user }
+    }
+}
+
+/// The current user.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Me {
+    pub id: String,
+    pub email: String,
+    pub role: &'static str,
+    /// Each `<resource>:<action>`.
+    #[schema(value_type = Vec<String>)]
+    pub permissions: Vec<&'static str>,
+    pub created_at: String,
+    pub last_login: Option<String>,
+}
+
+/// A live session.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SessionBody {
+    pub id: String,
+    /// Whether it is the one that asks.
+    pub current: bool,
+    pub created_at: String,
+    pub last_used: String,
+    /// As the server saw it at login.
+    pub ip: Option<String>,
+    pub user_agent: Option<String>,
+    /// What the client said of itself at login.
+    pub device_info: Option<ClaimedInfo>,
+    /// The thumbprint of the device key that its tokens are bound to.
+    pub jkt: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ClaimedInfo {
+    pub user_agent: Option<String>,
+    pub ip_address: Option<String>,
+}
+
+impl SessionBody {
+    pub fn of(session: SessionRecord, asking: &str) -> Self {
+        let claimed = |claimed: Claimed| ClaimedInfo { user_agent: claimed.user_agent, ip_address: claimed.ip_address };
+        Self {
+            current: session.id == asking,
+            id: session.id,
+            created_at: session.created_at.rfc3339(),
+            last_used: session.last_used.rfc3339(),
+            ip: session.ip,
+            user_agent: session.user_agent,
+            device_info: session.claimed.map(claimed),
+            jkt: session.jkt,
+        }
+    }
+}
+
+/// Live sessions, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SessionList {
+    pub sessions: Vec<SessionBody>,
+    /// Always null: a person has at most 64.
+    pub next_cursor: Option<String>,
+}

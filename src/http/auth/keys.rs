@@ -1,0 +1,88 @@
+//! The keys that sign tokens.
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::identity::Change;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::envelope::{self, Data};
+use crate::error::{ErrorAgent, ErrorDisaster, HttpError};
+use crate::guard::{Guarded, Open, SigningKeysRotate, by_of};
+
+/// A set of public keys (RFC 7517).
+#[derive(Debug, Serialize, ToSchema)]
+#[allow(dead_code, reason = "describes what is given as it is")]
+pub struct Jwks {
+    /// The current key, the next one before it signs, and retired ones while a token of theirs may be good.
+    pub keys: Vec<Jwk>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[allow(dead_code, reason = "describes what is given as it is")]
+pub struct Jwk {
+    /// `OKP`.
+    pub kty: String,
+    /// `Ed25519`.
+    pub crv: String,
+    pub x: String,
+    /// The key's thumbprint (RFC 7638).
+    pub kid: String,
+    /// `EdDSA`.
+    pub alg: String,
+    /// `sig`.
+    pub r#use: String,
+}
+
+/// The public keys that this server's tokens are verified with.
+#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "auth", security(()),
+    responses((status = 200, body = Jwks), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn jwks(_open: Open, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+    let keys = app.identity.jwks()?;
+    Ok(HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "public, max-age=300")).json(keys))
+}
+
+/// What became of the signing keys.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Rotated {
+    pub changes: Vec<KeyChange>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyChange {
+    /// `published`, `promoted`, `dropped` or `revoked`.
+    pub change: &'static str,
+    pub kid: String,
+    /// When a published key begins to sign, in Unix seconds.
+    pub use_from: Option<u64>,
+}
+
+impl From<Change> for KeyChange {
+    fn from(change: Change) -> Self {
+        let (change, kid, use_from) = match change {
+            Change::Published { kid, use_from } => ("published", kid, Some(use_from)),
+            Change::Promoted { kid, .. } => ("promoted", kid, None),
+            Change::Dropped { kid } => ("dropped", kid, None),
+            Change::Revoked { kid } => ("revoked", kid, None),
+        };
+        Self { change, kid, use_from }
+    }
+}
+
+/// Publishes the next signing key, which begins to sign once every verifier had time to learn of it
+/// (`auth.key_publish_ahead_hours`). Tokens of the present one stay good. Where a next key is published already, nothing
+/// changes. Needs `keys:write`.
+#[utoipa::path(post, path = "/api/v1/auth/keys/rotate", tag = "auth", operation_id = "rotate_signing_keys",
+    security(("token" = [])),
+    responses((status = 200, body = Data<Rotated>), (status = 401, body = ErrorDisaster),
+        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
+        (status = 503, body = ErrorDisaster)))]
+pub async fn rotate(
+    _guard: Guarded<SigningKeysRotate>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let changes = app.identity.rotate_keys(by_of(&http)?).await?;
+    Ok(envelope::data(Rotated { changes: changes.into_iter().map(Into::into).collect() }))
+}
