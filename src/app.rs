@@ -5,9 +5,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_actors::device::{DeviceOptions, Devices};
+use muster_actors::feed::{DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_actors::geofence::{GeofenceOptions, Geofences};
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
+use muster_actors::incident::{Incidents, Options as IncidentOptions};
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
 use muster_actors::ledger::{Ledger, LedgerOptions};
 use muster_actors::limits::{Options as LimiterOptions, RateLimiter};
@@ -23,9 +26,9 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::config::{Config, Source};
 use crate::live::{Live, Watched};
 use crate::otel::Otel;
-use crate::outboxed::Outboxed;
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
+use crate::ws::Sockets;
 use crate::{probes, provider_setup};
 
 /// What keeps the server from starting, and how to mend it.
@@ -60,7 +63,11 @@ pub struct App {
     pub store: StoreRef,
     pub keys: Keys,
     pub identity: Identity,
+    pub feed: Feed,
+    pub sockets: Arc<Sockets>,
+    pub incidents: Incidents,
     pub geofences: Geofences,
+    pub devices: Devices,
     /// Who tells devices from strangers, once there are devices.
     pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
     pub limiter: RateLimiter,
@@ -123,11 +130,33 @@ impl App {
 
         let key_options = KeyActorOptions { store: Arc::clone(&store), clock: clock.clone() };
         let keys = Keys::start(&tree.group("keys"), one(), key_options);
-        let identity = Identity::start(&tree.group("identity"), one(), &store, identity_options(&config, &clock))
+        let feed = Feed::start(&tree.group("feed"), one(), feed_options(&config, &store, &clock), DISASTER.to_vec())
+            .map_err(|error| failed("the feed's journal")(&error))?;
+        let people = IdentityOptions { publisher: Some(feed.publisher()), ..identity_options(&config, &clock) };
+        let identity = Identity::start(&tree.group("identity"), one(), &store, people)
             .map_err(|error| failed("identity")(&error))?;
+        let socket_options = config.feed.options(&config.server.cors_origins);
+        let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(identity.clone()), socket_options);
+        let incident_options = IncidentOptions {
+            store: Arc::clone(&store),
+            clock: clock.clone(),
+            publisher: feed.publisher(),
+            settings: config.incidents.settings(),
+        };
+        let incidents = Incidents::start(&tree.group("disaster"), one(), incident_options);
         let fence_options =
-            GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: Arc::new(Outboxed) };
+            GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: feed.publisher() };
         let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
+        let device_options = DeviceOptions {
+            store: Arc::clone(&store),
+            clock: clock.clone(),
+            publisher: feed.publisher(),
+            rules: config.devices.rules(),
+            watcher: Some(Arc::new(geofences.clone())),
+        };
+        let other = handles.get(1).cloned().unwrap_or_else(Arbiter::current);
+        let devices = Devices::start(&tree.group("devices"), other, device_options);
+        let device_directory: Arc<dyn DeviceDirectory> = Arc::new(devices.directory().clone());
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -178,10 +207,21 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), identity.up(), geofences.up(), limiter.up(), ledger.up()) };
+        let up = async {
+            tokio::join!(
+                keys.up(),
+                feed.up(),
+                identity.up(),
+                devices.up(),
+                incidents.up(),
+                geofences.up(),
+                limiter.up(),
+                ledger.up()
+            )
+        };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
-                "keys, people, geofences, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
+                "keys, people, the disaster network, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
                     .to_owned(),
             )
         })?;
@@ -198,8 +238,12 @@ impl App {
             store: StoreRef(store),
             keys,
             identity,
+            feed,
+            sockets,
+            incidents,
             geofences,
-            device_directory: OnceLock::new(),
+            devices,
+            device_directory: OnceLock::from(device_directory),
             limiter,
             ledger,
             model,
@@ -233,6 +277,7 @@ impl App {
     /// Readiness turns red, actors finish what they have in hand.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Release);
+        self.sockets.end();
         self.tree.drain();
     }
 
@@ -278,6 +323,8 @@ impl App {
         set("model", "active", model.active as u64);
         set("model", "waiting", model.waiting as u64);
         set("model", "restarts", model.restarts);
+        set("sockets", "connections", self.sockets.counts.total() as u64);
+        set("sockets", "evicted", self.sockets.evicted());
         set("health", "score", self.health.report().score.into());
         if let Some(otel) = &self.otel {
             set("telemetry", "dropped_spans", otel.dropped());
@@ -326,6 +373,17 @@ pub fn identity_options(config: &Config, clock: &Clock) -> IdentityOptions {
         hasher: auth.hasher(),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         bound_bearer: auth.bound(),
+    }
+}
+
+/// The settings of the feed's history.
+fn feed_options(config: &Config, store: &StoreHandle, clock: &Clock) -> FeedOptions {
+    FeedOptions {
+        store: Arc::clone(store),
+        folder: config.store.path.join("feed"),
+        clock: clock.clone(),
+        boot_id: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned()),
+        limits: FeedLimits::default(),
     }
 }
 

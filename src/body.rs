@@ -31,7 +31,11 @@ pub async fn read_json(request: &HttpRequest, payload: &mut Payload, limit: usiz
     Ok((value, bytes))
 }
 
-async fn read(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Result<web::BytesMut, Error> {
+/// Reads a body of at most `limit` bytes.
+///
+/// # Errors
+/// `TooLarge`; `InvalidJson` where it broke off.
+pub async fn read(request: &HttpRequest, payload: &mut Payload, limit: usize) -> Result<web::BytesMut, Error> {
     let too_large =
         || Error::new(Kind::TooLarge, format!("the body is larger than {limit} bytes, the most taken here"));
     let length =
@@ -141,6 +145,11 @@ impl<'a> Fields<'a> {
     pub fn unsupported(&mut self, name: &str, msg: impl AsRef<str>) {
         self.problems.unsupported |= self.problems.fields.is_empty();
         self.note("unsupported_value", name, msg.as_ref());
+    }
+
+    /// Whether a field was sent as null: in a patch that empties it.
+    pub fn is_null(&self, name: &str) -> bool {
+        self.object.get(name).is_some_and(Value::is_null)
     }
 
     /// The value of a field; null counts as left out.

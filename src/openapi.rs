@@ -67,6 +67,14 @@ impl Modify for Credentials {
             .description(Some("The token of a login (`POST /api/v1/auth/login`)"))
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(token));
+        let device = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("JWT")
+            .description(Some(
+                "A token that a device signs with its own key: typ dev+jwt, aud muster-device, 5 minutes",
+            ))
+            .build();
+        components.add_security_scheme("device", SecurityScheme::Http(device));
         let header = ApiKeyValue::with_description("x-api-key", "The same key, as Anthropic's clients send it");
         components.add_security_scheme("x_api_key", SecurityScheme::ApiKey(ApiKey::Header(header)));
     }

@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::http;
 use crate::respond::respond;
 use crate::tls::Certificate;
+use crate::ws::Line;
 
 /// A bound server that serves from the moment it is made.
 pub struct Server {
@@ -56,10 +57,16 @@ impl Server {
         let shared = app.clone();
         let origins = settings.cors_origins.clone();
         let mut server = HttpServer::new(move || {
-            ActixApp::new().app_data(shared.clone()).wrap(cors(&origins)).wrap(from_fn(respond)).configure(http::routes)
+            ActixApp::new()
+                .app_data(shared.clone())
+                .app_data(shared.sockets.shard())
+                .wrap(cors(&origins))
+                .wrap(from_fn(respond))
+                .configure(http::routes)
         })
         // Nagle's algorithm would hold a stream's first token back for the client's delayed acknowledgement.
-        .on_connect(|connection, _| {
+        .on_connect(|connection, data| {
+            Line::keep(connection, data);
             if let Some(stream) = connection.downcast_ref::<TcpStream>() {
                 // It fails only on a connection that is gone already.
                 let _ = stream.set_nodelay(true);

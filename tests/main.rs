@@ -13,15 +13,18 @@
 
 mod support;
 
+mod alerts;
 mod api_description;
 mod architecture;
 mod backup;
 mod chain_faults;
+mod devices;
 mod doctor;
 mod embedded;
 mod embeddings;
 mod geofences;
 mod identity;
+mod incidents;
 mod keys;
 mod keys_cli;
 mod latency;
@@ -30,6 +33,7 @@ mod limits;
 mod messages;
 mod operations;
 mod otel;
+mod realtime;
 mod refusals;
 mod reload;
 mod responses;

@@ -15,6 +15,7 @@ use support::client::{Answer, Client, PATIENCE};
 use support::dialect::Chat;
 use support::server::Muster;
 use support::upstream::{Act, Upstream};
+use support::{EMAIL, PASSWORD};
 
 /// What the load met so far.
 #[derive(Default)]
@@ -94,6 +95,17 @@ async fn stays_refused(client: &Client, met: &Met) {
     }
 }
 
+/// A person whose tokens are refreshed on and on: an answer that is lost is asked for again.
+async fn refreshes(client: &Client, met: &Met, mut token: String) {
+    while met.going_on() {
+        let got = client.post("/api/v1/auth/refresh", &json!({ "refresh_token": token })).await;
+        met.note("refreshes", &got);
+        if got.status == 200 {
+            token = got.json()["data"]["refresh_token"].as_str().unwrap().to_owned();
+        }
+    }
+}
+
 fn state(muster: &Muster, path: &str) -> ActorStatus {
     muster.tree.snapshot().into_iter().find(|actor| actor.path == path).unwrap()
 }
@@ -156,6 +168,12 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     }
     assert_eq!(spender.get("/v1/models").await.status, 429);
 
+    let login = client.without_key().login(EMAIL, PASSWORD).await.1.json();
+    let used = &login["data"]["refresh_token"];
+    // The session's own actor stands from its first refresh.
+    let refreshed = client.post("/api/v1/auth/refresh", &json!({ "refresh_token": used })).await.json();
+    let token = refreshed["data"]["refresh_token"].as_str().unwrap().to_owned();
+
     let met = Met::default();
     let killing = async {
         let killed = tokio::time::timeout(3 * PATIENCE, kills_all(&muster, &met)).await;
@@ -169,6 +187,7 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
             join_all([makes_keys(&client, &met), makes_keys(&client, &met)]),
             asks_for_health(&client, &met),
             stays_refused(&spender, &met),
+            refreshes(&client, &met, token),
         )
     };
     let (killed, _) = tokio::join!(killing, load);
@@ -179,7 +198,9 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     assert_eq!(killed, existing, "every kind of actor that exists was killed");
     let answers = met.answers.lock().unwrap().clone();
     println!("answers by kind and status: {answers:?}");
-    for (what, status) in [("chat", 200), ("keys", 201), ("health", 200), ("status", 200), ("spent", 429)] {
+    for (what, status) in
+        [("chat", 200), ("keys", 201), ("health", 200), ("status", 200), ("spent", 429), ("refreshes", 200)]
+    {
         assert!(answers.get(&(what, status)).is_some_and(|&count| count > 0), "{what} was answered: {answers:?}");
     }
 

@@ -2,8 +2,10 @@
 //!
 //! Knows no HTTP server, no environment, no settings file: actors get typed options, typed requests, and the time.
 
+pub mod alert;
 pub mod audit;
 pub mod clock;
+pub mod device;
 pub mod error;
 pub mod feed;
 pub mod geofence;
@@ -11,6 +13,7 @@ pub mod health;
 pub mod idempotency;
 pub mod identity;
 pub mod ids;
+pub mod incident;
 pub mod keys;
 pub mod ledger;
 pub mod limits;

@@ -3,9 +3,14 @@
 mod backup;
 mod doctor;
 mod keys;
+mod login;
 mod models;
+mod prompt;
 mod serve;
+mod session;
+mod signing;
 mod simulate;
+mod users;
 mod verify;
 
 use std::net::SocketAddr;
@@ -42,6 +47,22 @@ enum Command {
         after_help = "Examples:\n  muster keys create --name dashboard --scope chat --plan-b pro\n  muster keys list --json\n  MUSTER_API_KEY=mst_… muster keys --server http://127.0.0.1:8080 revoke key_01…"
     )]
     Keys(keys::KeysArgs),
+    /// Make, list, change and remove people: in the data folder while the server is stopped, or through a running one.
+    #[command(
+        after_help = "Examples:\n  muster users create --email ann@example.org --role operator\n  muster users list --json\n  muster users --remote disable ann@example.org"
+    )]
+    Users(users::UsersArgs),
+    /// The keys that sign the tokens of logins.
+    #[command(after_help = "Examples:\n  muster signing list\n  muster signing rotate --json")]
+    Signing(signing::SigningArgs),
+    /// Log in to a server, with tokens that only this device can use.
+    #[command(
+        after_help = "Examples:\n  muster login --server http://127.0.0.1:8080\n  muster login --server https://muster.example.org --email ann@example.org < password.txt\n  muster login --status --json"
+    )]
+    Login(login::LoginArgs),
+    /// End the login of this device.
+    #[command(after_help = "Example:\n  muster logout")]
+    Logout(login::LogoutArgs),
     /// List and fetch embedded models.
     #[command(after_help = "Examples:\n  muster models list\n  muster models pull better")]
     Models(models::ModelsArgs),
@@ -141,6 +162,10 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(args) => serve::run(&args),
         Command::Keys(args) => keys::run(args),
+        Command::Users(args) => users::run(args),
+        Command::Signing(args) => signing::run(&args),
+        Command::Login(args) => login::login(&args),
+        Command::Logout(args) => login::logout(&args),
         Command::Models(args) => models::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Backup(args) => backup::backup(&args),

@@ -206,6 +206,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return bad("telemetry.interval_seconds", "takes 1 to 3600");
     }
     config.auth.check()?;
+    config.feed.check()?;
+    config.incidents.check()?;
+    config.devices.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }
@@ -264,6 +267,9 @@ mod tests {
             "store",
             "log",
             "auth",
+            "feed",
+            "incidents",
+            "devices",
             "telemetry",
             "llm",
             "embeddings",

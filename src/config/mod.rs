@@ -3,10 +3,19 @@
 //! The only place that reads the environment and settings files; everything below gets typed options.
 
 mod auth;
+mod feed;
 mod load;
 
 pub use auth::{Auth, Bound};
-pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse, token};
+pub use feed::Feed;
+mod incidents;
+
+pub use incidents::Incidents;
+mod devices;
+
+pub use devices::Devices;
+pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
+pub use load::token;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,6 +33,9 @@ pub struct Config {
     pub store: Store,
     pub log: Log,
     pub auth: Auth,
+    pub feed: Feed,
+    pub incidents: Incidents,
+    pub devices: Devices,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,

@@ -15,13 +15,15 @@ pub enum Dialect {
 }
 
 /// Prefixes of whole path segments, the first match wins; whatever else is asked for speaks `Agent`.
-const PREFIXES: [(&str, Dialect); 18] = [
+const PREFIXES: [(&str, Dialect); 20] = [
     ("/api/v1/auth", Dialect::Disaster),
     ("/api/v1/users", Dialect::Disaster),
     ("/api/v1/devices", Dialect::Disaster),
     ("/api/v1/incidents", Dialect::Disaster),
+    ("/api/v1/incidents.geojson", Dialect::Disaster),
     ("/api/v1/geofences", Dialect::Disaster),
     ("/api/v1/alerts", Dialect::Disaster),
+    ("/api/v1/cap", Dialect::Disaster),
     ("/api/v1/firmware", Dialect::Disaster),
     ("/api/v1/realtime", Dialect::Disaster),
     ("/api/chat", Dialect::A),

@@ -164,8 +164,16 @@ pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credenti
     if error.kind == Kind::Unauthenticated {
         // RFC 6750, section 3.1: the error is told of a credential, and not where none was sent.
         let scheme = if dialect == Dialect::Medical { "ApiKey" } else { "Bearer" };
-        let error = if credential == Credential::Sent { ", error=\"invalid_token\"" } else { "" };
-        response.insert_header((header::WWW_AUTHENTICATE, format!("{scheme} realm=\"muster\"{error}")));
+        let said = if credential == Credential::Sent { ", error=\"invalid_token\"" } else { "" };
+        response.insert_header((header::WWW_AUTHENTICATE, format!("{scheme} realm=\"muster\"{said}")));
+        if let Some(code @ "invalid_dpop_proof") = error.code {
+            // RFC 9449, section 7.1.
+            let challenge = format!("DPoP realm=\"muster\", error=\"{code}\", algs=\"EdDSA ES256\"");
+            response.insert_header((header::WWW_AUTHENTICATE, challenge));
+        }
+    }
+    if error.kind == Kind::UpgradeRequired {
+        response.insert_header((header::UPGRADE, "websocket"));
     }
     if let Some(methods) = &error.allow {
         response.insert_header((header::ALLOW, methods.as_str()));

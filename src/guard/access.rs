@@ -40,6 +40,8 @@ pub enum Callers {
     People,
     /// Devices, with a token signed by their own key.
     Devices,
+    /// Either: what a device says of itself, or a person says for it.
+    DevicesAndPeople,
 }
 
 macro_rules! person {
@@ -85,6 +87,16 @@ pub struct AnyDevice;
 impl Access for AnyDevice {
     const SCOPE: Option<Scope> = None;
     const BY: Callers = Callers::Devices;
+    const METER: Meter = Meter::Device;
+}
+
+/// A device that speaks for itself, or a person for it: the handler checks which device, and that the person may.
+#[derive(Debug, Clone, Copy)]
+pub struct DeviceOrPerson;
+
+impl Access for DeviceOrPerson {
+    const SCOPE: Option<Scope> = None;
+    const BY: Callers = Callers::DevicesAndPeople;
     const METER: Meter = Meter::Device;
 }
 

@@ -30,8 +30,16 @@ pub(super) fn caller(app: &App, request: &HttpRequest, by: Callers) -> Result<Ca
         }
         Callers::Devices => {
             let (_, token) = authorization(request).ok_or_else(|| unauthenticated(HOW_DEVICES))?;
-            let devices = app.device_directory.get().ok_or_else(|| unauthenticated("no device is known here"))?;
-            device(devices.authenticate(token, app.clock.now())?)
+            device_of(app, token)
+        }
+        Callers::DevicesAndPeople => {
+            let how = format!("{HOW_DEVICES}, or {HOW_PEOPLE}");
+            let sent = authorization(request).ok_or_else(|| unauthenticated(&how))?;
+            if muster_auth::device::peek(sent.1).is_some() {
+                device_of(app, sent.1)
+            } else {
+                person(app, request, sent)
+            }
         }
     }
 }
@@ -62,6 +70,11 @@ fn person(app: &App, request: &HttpRequest, (scheme, token): (Scheme, &str)) -> 
     let shown = Shown { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
     let person = app.identity.admit(&shown)?.person;
     Ok(Caller { key: Arc::new(stand_in(&person)), by: Some(By::Person(person)) })
+}
+
+fn device_of(app: &App, token: &str) -> Result<Caller, Error> {
+    let devices = app.device_directory.get().ok_or_else(|| unauthenticated("no device is known here"))?;
+    device(devices.authenticate(token, app.clock.now())?)
 }
 
 fn device(id: Arc<str>) -> Result<Caller, Error> {

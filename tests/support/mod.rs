@@ -16,6 +16,7 @@ pub mod process;
 pub mod refusal;
 pub mod responses;
 pub mod server;
+pub mod socket;
 pub mod upstream;
 pub mod wire;
 

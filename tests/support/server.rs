@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use actix_web::dev::ServerHandle;
+use actix_web::web::Data;
 use muster::app::{App, First};
 use muster::config::{self, Source};
 use muster::server::Server;
@@ -23,6 +24,8 @@ pub struct Muster {
     pub address: SocketAddr,
     pub tree: Tree,
     pub data: TempDir,
+    /// What the server is made of, to publish and to look into.
+    pub app: Data<App>,
     handle: ServerHandle,
     kill_model: Box<dyn Fn() + Send>,
     thread: Option<JoinHandle<()>>,
@@ -50,13 +53,13 @@ impl Muster {
                 let app = server.shared();
                 let killed = app.clone();
                 let kill = Box::new(move || killed.inject_model_panic()) as Box<dyn Fn() + Send>;
-                tell.send((server.address(), server.handle(), app.tree.clone(), kill)).unwrap();
+                tell.send((server.address(), server.handle(), app.tree.clone(), app.clone(), kill)).unwrap();
                 server.serve().await.unwrap();
                 app.stop().await;
             });
         });
-        let (address, handle, tree, kill_model) = told.recv().expect("the server started");
-        Self { address, tree, data, handle, kill_model, thread: Some(thread) }
+        let (address, handle, tree, app, kill_model) = told.recv().expect("the server started");
+        Self { address, tree, data, app, handle, kill_model, thread: Some(thread) }
     }
 
     /// A client with the first key.
@@ -117,7 +120,7 @@ fn parse(settings: &str) -> config::Config {
         config.auth.logins_per_minute = 10_000;
     }
     if !settings.contains("login =") {
-        config.limits.login = Quota::Limited(10_000);
+        config.limits.login = Quota::Unlimited;
     }
     if !settings.contains("argon2") {
         config.auth.argon2_memory_kib = 64;

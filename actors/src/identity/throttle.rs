@@ -157,3 +157,96 @@ fn network(address: Option<IpAddr>) -> String {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: Millis = Millis(1_767_225_600_000);
+
+    fn open() -> Throttle {
+        Throttle::new(Rates { per_address: usize::MAX, of_all: usize::MAX })
+    }
+
+    fn at(seconds: u64) -> Millis {
+        NOW.plus(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn the_sixth_failure_locks_for_a_second_and_each_further_one_twice_as_long() {
+        let mut throttle = open();
+        let mut now = NOW;
+        for _ in 0..5 {
+            assert_eq!(throttle.attempt("ann", None, now), Verdict::Try);
+        }
+        for doubling in 0..5 {
+            assert_eq!(throttle.attempt("ann", None, now), Verdict::Try, "doubling {doubling}");
+            let lock = Duration::from_secs(1 << doubling);
+            assert_eq!(throttle.attempt("ann", None, Millis(now.plus(lock).0 - 1)), Verdict::Locked);
+            now = now.plus(lock);
+        }
+        assert_eq!(throttle.attempt("bob", None, now), Verdict::Try, "nobody else is locked");
+    }
+
+    #[test]
+    fn a_success_and_time_forget() {
+        let mut throttle = open();
+        for _ in 0..6 {
+            throttle.attempt("ann", None, NOW);
+        }
+        assert_eq!(throttle.attempt("ann", None, NOW), Verdict::Locked);
+        throttle.succeeded("ann");
+        assert_eq!(throttle.attempt("ann", None, NOW), Verdict::Try);
+        for _ in 0..6 {
+            throttle.attempt("bob", None, NOW);
+        }
+        for _ in 0..5 {
+            assert_eq!(throttle.attempt("bob", None, at(360)), Verdict::Try, "six minutes forget six failures");
+        }
+    }
+
+    #[test]
+    fn addresses_are_counted_by_what_is_given_out() {
+        let mut throttle = Throttle::new(Rates { per_address: 2, of_all: 5 });
+        let mut attempt = |address: &str, seconds| {
+            let verdict = throttle.attempt(address, Some(address.parse().unwrap()), at(seconds));
+            matches!(verdict, Verdict::Flood(_))
+        };
+        // RFC 3849's prefix for documentation: two of one /64, and another.
+        assert!(!attempt("2001:db8::1", 0) && !attempt("2001:db8::2", 0) && attempt("2001:db8::3", 0));
+        assert!(!attempt("2001:db8:0:1::1", 0));
+        assert!(!attempt("203.0.113.7", 1) && !attempt("::ffff:203.0.113.7", 1));
+        assert!(attempt("198.51.100.1", 1), "five of all together");
+        assert!(!attempt("2001:db8::1", 60), "a minute later");
+    }
+
+    #[test]
+    fn strangers_cost_bounded_memory() {
+        let mut throttle = open();
+        for n in 0..3 * KEPT {
+            throttle.attempt(&format!("guess-{n}"), None, NOW);
+        }
+        assert_eq!((throttle.accounts.entries.len(), throttle.accounts.order.len()), (KEPT, KEPT));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// However an attacker times attempts, nobody is locked for longer than a quarter of an hour, and no more
+        /// passwords are tried than the locks let through.
+        #[test]
+        fn a_lock_is_never_for_ever(gaps in prop::collection::vec(0_u64..120_000, 1..300)) {
+            let mut throttle = open();
+            let mut now = NOW;
+            for gap in gaps {
+                now = Millis(now.0 + gap);
+                throttle.attempt("ann", None, now);
+                let account = throttle.accounts.touch("ann");
+                prop_assert!(account.locked_until.since(now) <= LONGEST_LOCK);
+            }
+            prop_assert_eq!(throttle.attempt("ann", None, now.plus(LONGEST_LOCK)), Verdict::Try);
+        }
+    }
+}

@@ -16,7 +16,7 @@ pub struct LoginBody {
     pub device_info: Option<DeviceInfo>,
 }
 
-#[derive(ToSchema)]
+#[derive(Debug, ToSchema)]
 pub struct DeviceInfo {
     pub user_agent: Option<String>,
     pub ip_address: Option<String>,

@@ -5,6 +5,8 @@ mod keys;
 mod login;
 mod sessions;
 
+pub use keys::KeyChange;
+
 use actix_web::web;
 use utoipa::OpenApi;
 

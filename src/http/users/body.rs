@@ -48,7 +48,7 @@ impl FromJson for NewUserBody {
 }
 
 /// Changes of a person; what is left out stays.
-#[derive(ToSchema)]
+#[derive(Debug, ToSchema)]
 pub struct UserPatchBody {
     pub name: Option<String>,
     #[schema(value_type = Option<String>)]

@@ -7,7 +7,8 @@ use muster_actors::identity::{By, Given as Made, NewUser};
 use muster_actors::{Error, Kind};
 use utoipa::OpenApi;
 
-use body::{ListQuery, NewUserBody, PasswordBody, UserBody, UserList, UserPatchBody};
+pub use body::UserBody;
+use body::{ListQuery, NewUserBody, PasswordBody, UserList, UserPatchBody};
 
 use crate::app::App;
 use crate::ask;

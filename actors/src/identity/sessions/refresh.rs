@@ -78,3 +78,132 @@ pub(in crate::identity) fn judge(
     }
     Judged::Reused
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::record::Family;
+    use super::*;
+
+    const NOW: Millis = Millis(1_767_225_600_000);
+
+    fn session(jkt: Option<&str>) -> SessionRecord {
+        SessionRecord {
+            id: "ses_1".into(),
+            user: "usr_1".into(),
+            created_at: NOW,
+            last_used: NOW,
+            ip: None,
+            user_agent: None,
+            claimed: None,
+            jkt: jkt.map(str::to_owned),
+            refresh: Family::new("1".into(), [7; 32], NOW),
+            revoked_at: None,
+            revoke_reason: None,
+        }
+    }
+
+    /// The present token of a session.
+    fn token(session: &SessionRecord) -> Presented {
+        let family = &session.refresh;
+        Presented {
+            sid: session.id.clone(),
+            fam: family.fam.clone(),
+            generation: family.generation,
+            jti: family.jti(),
+            jkt: session.jkt.clone(),
+        }
+    }
+
+    fn judged(session: &SessionRecord, sent: &Presented, now: Millis) -> Judged {
+        judge(session, sent, &Lifetimes::default(), now)
+    }
+
+    fn rotated(session: &SessionRecord, now: Millis) -> SessionRecord {
+        match judged(session, &token(session), now) {
+            Judged::Rotated(next) => *next,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_grace_is_of_one_generation_and_ten_seconds() {
+        let first = session(None);
+        let (one, second) = (token(&first), rotated(&first, NOW));
+        let end = NOW.plus(Duration::from_secs(10));
+        assert_eq!(judged(&second, &one, Millis(end.0 - 1)), Judged::Again);
+        assert_eq!(judged(&second, &one, end), Judged::Reused);
+        let third = rotated(&second, NOW);
+        assert_eq!(judged(&third, &one, NOW), Judged::Reused, "its successor was used");
+        assert_eq!(judged(&third, &token(&second), NOW), Judged::Again);
+    }
+
+    #[test]
+    fn a_bound_session_wants_its_key_and_is_not_ended_by_others() {
+        let bound = session(Some("key"));
+        for jkt in [None, Some("another".to_owned())] {
+            assert_eq!(judged(&bound, &Presented { jkt, ..token(&bound) }, NOW), Judged::Refused);
+        }
+        assert!(matches!(judged(&bound, &token(&bound), NOW), Judged::Rotated(_)));
+    }
+
+    #[test]
+    fn what_is_over_is_refused_and_not_called_theft() {
+        let ended = SessionRecord { revoked_at: Some(NOW), ..session(None) };
+        assert_eq!(judged(&ended, &token(&ended), NOW), Judged::Refused);
+        let idle = session(None);
+        assert_eq!(judged(&idle, &token(&idle), NOW.plus(Lifetimes::default().idle)), Judged::Refused);
+        let strange = Presented { fam: "2".into(), ..token(&idle) };
+        assert_eq!(judged(&idle, &strange, NOW), Judged::Refused);
+    }
+
+    #[test]
+    fn a_token_of_the_future_is_no_honest_one() {
+        let first = session(None);
+        let forged = Presented { generation: 5, ..token(&first) };
+        assert_eq!(judged(&first, &forged, NOW), Judged::Reused);
+        let guessed = Presented { jti: "guessed".into(), ..token(&first) };
+        assert_eq!(judged(&first, &guessed, NOW), Judged::Reused);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        /// However tokens of all generations are shown, in whatever order and at whatever times: a generation is given
+        /// out with one `jti` alone, generations go up by one, and nothing is given after a theft was seen.
+        #[test]
+        fn there_is_one_line_of_successors(steps in prop::collection::vec((0_usize..6, 0_u64..15_000), 1..60)) {
+            let mut present = session(None);
+            let mut given = vec![token(&present)];
+            let mut now = NOW;
+            for (back, gap) in steps {
+                now = Millis(now.0 + gap);
+                let sent = given[given.len().saturating_sub(1 + back)].clone();
+                match judged(&present, &sent, now) {
+                    Judged::Rotated(next) => {
+                        prop_assert_eq!(sent.generation, present.refresh.generation);
+                        prop_assert_eq!(next.refresh.generation, present.refresh.generation + 1);
+                        present = *next;
+                        given.push(token(&present));
+                    }
+                    Judged::Again => {
+                        prop_assert_eq!(sent.generation + 1, present.refresh.generation);
+                        prop_assert!(now.since(present.refresh.rotated_at) < Duration::from_secs(10));
+                    }
+                    Judged::Reused => {
+                        prop_assert!(sent.generation < present.refresh.generation);
+                        present.revoked_at = Some(now);
+                        for token in &given {
+                            prop_assert_eq!(judged(&present, token, now), Judged::Refused);
+                        }
+                        break;
+                    }
+                    Judged::Refused => prop_assert!(!present.is_live(&Lifetimes::default(), now)),
+                }
+            }
+            let names: std::collections::BTreeSet<_> = given.iter().map(|token| &token.jti).collect();
+            prop_assert_eq!(names.len(), given.len(), "each generation has a name of its own");
+        }
+    }
+}

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use muster_auth::dpop::BoundBearer;
 use muster_auth::password::Hasher;
 use muster_auth::{Change, Policy};
@@ -17,21 +15,20 @@ use tokio::sync::watch;
 
 use super::hashing::{Checked, HashingPool};
 use super::registry::{
-    Attempt, Attempted, CreateUser, Created, DeleteUser, EndAll, EndSession, GetUser, ListSessions, ListUsers, Locate,
-    OpenSession, PatchUser, Reason, Registry, RegistryOptions, SetPassword, login_refused,
+    Attempt, Attempted, EndAll, EndSession, ListSessions, Locate, OpenSession, Reason, Registry, RegistryOptions,
+    login_refused,
 };
 use super::sessions::{Directory, Lifetimes, Origin, Refresh, SessionRecord, SessionWatch, refresh_refused};
 use super::signing::{Rotate, Signing, SigningOptions};
 use super::throttle::{Rates, Verdict};
 use super::tokens::{LoggedIn, Shown, Tokens, invalid, unproven};
-use super::users::{NewUser, UserPatch, UserRecord, fold, usable_password};
-use super::{By, Permission, Person, UserRole, lacks, registry, signing};
+use super::users::{UserRecord, fold};
+use super::{By, Permission, Person, lacks, registry, signing};
 use crate::feed::Publisher;
-use crate::idempotency::Idempotency;
-use crate::page::{Page, PageAsk};
-use crate::precondition::IfMatch;
 use crate::supervise::{ChildSpec, Group, Handle};
 use crate::{Clock, Error, Kind, Millis};
+
+mod people;
 
 /// The person that an empty store begins with.
 pub const FIRST_EMAIL: &str = "admin@muster.local";
@@ -305,71 +302,6 @@ impl Identity {
         self.registry.ask(ListSessions { user_id }).await?
     }
 
-    /// Changes one's own password; every session ends.
-    ///
-    /// # Errors
-    /// `Unauthenticated` (`invalid_credentials`) where the present one is wrong; counts as a failed login.
-    pub async fn change_password(
-        &self,
-        by: &Arc<Person>,
-        ip: Option<IpAddr>,
-        present: String,
-        next: String,
-    ) -> Result<(), Error> {
-        usable_password("new_password", &next)?;
-        possible("current_password", &present)?;
-        let user = self.attempt(&by.email, ip).await?;
-        let stored = user.as_ref().map(|user| user.password.clone());
-        let checked = self.pool.check(present, stored).await?;
-        let (Some(user), Checked::Right(_)) = (user, checked) else { return Err(login_refused()) };
-        let (password, checked) = (self.pool.hash(next).await?, Some(user.password.clone()));
-        let set = SetPassword { id: user.id.clone(), password, checked, by: By::Person(Arc::clone(by)) };
-        self.registry.ask(set).await?.map(drop)
-    }
-
-    /// Gives a person another password; every session of that person ends.
-    pub async fn reset_password(&self, by: By, id: String, password: String) -> Result<Arc<UserRecord>, Error> {
-        usable_password("password", &password)?;
-        let password = self.pool.hash(password).await?;
-        self.registry.ask(SetPassword { id, password, checked: None, by }).await?
-    }
-
-    pub async fn create_user(
-        &self,
-        by: By,
-        new: NewUser,
-        password: String,
-        idempotency: Option<Idempotency>,
-    ) -> Result<Created, Error> {
-        usable_password("password", &password)?;
-        let password = self.pool.hash(password).await?;
-        self.registry.ask(CreateUser { new, password, by, idempotency }).await?
-    }
-
-    pub async fn patch_user(
-        &self,
-        by: By,
-        id: String,
-        patch: UserPatch,
-        if_match: IfMatch,
-    ) -> Result<Arc<UserRecord>, Error> {
-        self.registry.ask(PatchUser { id, patch, if_match, by }).await?
-    }
-
-    pub async fn delete_user(&self, by: By, id: String, if_match: IfMatch) -> Result<(), Error> {
-        self.registry.ask(DeleteUser { id, if_match, by }).await?
-    }
-
-    /// By identifier or e-mail.
-    pub async fn user(&self, name: &str) -> Result<Option<Arc<UserRecord>>, Error> {
-        let name = if name.contains('@') { fold(name) } else { name.to_owned() };
-        Ok(self.registry.ask(GetUser { name }).await?)
-    }
-
-    pub async fn users(&self, page: PageAsk) -> Result<Page<Arc<UserRecord>>, Error> {
-        Ok(self.registry.ask(ListUsers(page)).await?)
-    }
-
     /// The public keys that tokens are verified with (RFC 7517).
     pub fn jwks(&self) -> Result<Value, Error> {
         Ok(self.tokens.keys()?.jwks())
@@ -378,22 +310,6 @@ impl Identity {
     /// Publishes the next signing key, which signs once every verifier had time to learn of it.
     pub async fn rotate_keys(&self, by: By) -> Result<Vec<Change>, Error> {
         self.signing.ask(Rotate { by }).await?
-    }
-
-    /// Makes the administrator of an empty store, with a random password where none is given: that one is answered, to
-    /// be shown once.
-    pub async fn create_first(&self, given: Option<String>) -> Result<Option<String>, Error> {
-        if self.people() > 0 {
-            return Ok(None);
-        }
-        let mut random = [0; 18];
-        getrandom::fill(&mut random).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
-        let shown = given.is_none().then(|| URL_SAFE_NO_PAD.encode(random));
-        let password = given.or_else(|| shown.clone()).unwrap_or_default();
-        let (email, name) = (FIRST_EMAIL.to_owned(), "Administrator".to_owned());
-        let new = NewUser { email, name, role: UserRole::SuperAdmin, grants: Vec::new() };
-        self.create_user(By::System, new, password, None).await?;
-        Ok(shown)
     }
 }
 

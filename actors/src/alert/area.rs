@@ -1,0 +1,68 @@
+//! Where an alert holds: GeoJSON's longitude, latitude to CAP's latitude, longitude and back.
+
+use muster_cap::{Area, Circle, Polygon};
+use muster_geo::{Geometry, Point};
+
+/// A geometry as CAP's shapes. A polygon's holes are left out: CAP has none, and a warning rather holds too far.
+pub(super) fn shapes(geometry: &Geometry, area: &mut Area) {
+    match geometry {
+        Geometry::Point(point) => area.circles.push(circle(point, 0.0)),
+        Geometry::Circle { center, radius_m } => area.circles.push(circle(center, *radius_m)),
+        Geometry::Polygon(rings) => area.polygons.extend(rings.first().map(|ring| outer(ring))),
+        Geometry::MultiPolygon(polygons) => {
+            area.polygons.extend(polygons.iter().filter_map(|rings| rings.first()).map(|ring| outer(ring)));
+        }
+        Geometry::GeometryCollection(members) => members.iter().for_each(|member| shapes(member, area)),
+    }
+}
+
+fn circle(center: &Point, radius_m: f64) -> Circle {
+    Circle { latitude: center.lat, longitude: center.lon, radius_km: radius_m / 1_000.0 }
+}
+
+fn outer(ring: &[Point]) -> Polygon {
+    Polygon(ring.iter().map(|point| (point.lat, point.lon)).collect())
+}
+
+/// All shapes of some areas as one geometry; `None` where there are none, or where they are none on the globe.
+pub(super) fn geometry(areas: &[Area]) -> Option<Geometry> {
+    let point = |&(lat, lon): &(f64, f64)| Point::new(lon, lat);
+    let polygons = areas.iter().flat_map(|area| &area.polygons);
+    let polygons = polygons.map(|Polygon(ring)| Geometry::Polygon(vec![ring.iter().map(point).collect()]));
+    let circles = areas.iter().flat_map(|area| &area.circles).map(|circle| {
+        let center = Point::new(circle.longitude, circle.latitude);
+        if circle.radius_km > 0.0 {
+            Geometry::Circle { center, radius_m: circle.radius_km * 1_000.0 }
+        } else {
+            Geometry::Point(center)
+        }
+    });
+    let mut all: Vec<Geometry> = polygons.chain(circles).collect();
+    let one = if all.len() > 1 { Some(Geometry::GeometryCollection(all)) } else { all.pop() };
+    one.filter(|geometry| geometry.check().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lon_lat_here_is_lat_lon_there_and_comes_back() {
+        let ring = |lon: f64, lat: f64| {
+            let corners = [(lon, lat), (lon + 1.0, lat), (lon + 1.0, lat + 1.0), (lon, lat)];
+            corners.iter().map(|&(lon, lat)| Point::new(lon, lat)).collect::<Vec<_>>()
+        };
+        let mainz = Geometry::Polygon(vec![ring(8.0, 50.0)]);
+        let mut area = Area::new("Mainz");
+        shapes(&mainz, &mut area);
+        assert_eq!(area.polygons[0].0[1], (50.0, 9.0), "latitude first");
+        assert_eq!(geometry(&[area]), Some(mainz.clone()));
+
+        let circle = Geometry::Circle { center: Point::new(8.25, 50.0), radius_m: 2_000.0 };
+        let both = Geometry::GeometryCollection(vec![mainz, circle, Geometry::Point(Point::new(1.0, 2.0))]);
+        let mut area = Area::new("Mainz and more");
+        shapes(&both, &mut area);
+        assert_eq!(geometry(&[area]), Some(both));
+        assert_eq!(geometry(&[Area::new("nowhere")]), None);
+    }
+}

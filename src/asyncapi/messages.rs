@@ -1,0 +1,142 @@
+//! The messages, each with an example: of a request also the reply that a server without any event gives.
+
+use serde_json::{Value, json};
+
+/// What clients send.
+pub(super) const REQUESTS: [&str; 7] =
+    ["connect", "subscribe", "unsubscribe", "refresh", "history", "presence", "command"];
+/// What the server sends.
+pub(super) const PUSHES: [&str; 8] =
+    ["reply", "refusal", "publication", "position", "conflated", "unsubscribed", "expiring", "heartbeat"];
+
+fn position() -> Value {
+    json!({ "type": "object", "required": ["epoch", "offset"], "description": "Where the client stands",
+        "properties": { "epoch": { "type": "string" }, "offset": { "type": "integer", "minimum": 0 } } })
+}
+
+fn filter() -> Value {
+    json!({ "type": "object", "description": "What an event leaves out, no filter on it lets through", "properties": {
+        "bbox": { "type": "array", "items": { "type": "number" }, "minItems": 4, "maxItems": 4,
+            "description": "West, south, east, north; west > east crosses the antimeridian" },
+        "min_severity": { "enum": crate::ws::protocol::SEVERITIES },
+        "types": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 32 },
+    } })
+}
+
+fn channel() -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[A-Za-z0-9_.:-]+$" })
+}
+
+/// What stands in a request, and which of it must.
+fn fields(name: &str) -> (Value, Value) {
+    let text = || json!({ "type": "string" });
+    match name {
+        "connect" => (
+            json!({ "token": text(), "dpop": text(), "client": text(), "subs": { "type": "object",
+                "description": "By channel: `since`, `filter`, `snapshot`",
+                "additionalProperties": { "type": "object" } } }),
+            json!([]),
+        ),
+        "subscribe" => (
+            json!({ "ch": channel(), "since": position(), "filter": filter(), "snapshot": { "type": "boolean" } }),
+            json!(["ch"]),
+        ),
+        "refresh" => (json!({ "token": text(), "dpop": text() }), json!(["token"])),
+        "history" => (
+            json!({ "ch": channel(), "since": position(),
+                "limit": { "type": "integer", "minimum": 1, "maximum": 500, "default": 50 } }),
+            json!(["ch"]),
+        ),
+        "command" => (
+            json!({ "name": text(), "target": text(), "args": {}, "idem": { "type": "string", "maxLength": 255,
+                "description": "Names the command for 10 minutes: the same twice is done once" } }),
+            json!(["name"]),
+        ),
+        _ => (json!({ "ch": channel() }), json!(["ch"])),
+    }
+}
+
+/// A request and the reply to it.
+fn example(name: &str) -> (Value, Value) {
+    let stands = || json!({ "epoch": "k3v9", "offset": 0, "recovered": false });
+    match name {
+        "connect" => (
+            json!({ "id": 1, "connect": { "token": "<token>", "client": "web/1.4", "subs": { "system": {} } } }),
+            json!({ "id": 1, "ok": { "conn": "con_01J", "user": "usr_01J", "exp": 1_763_690_000, "ping": 25,
+                "server_time": "2026-11-21T03:00:00.000Z", "limits": { "subs": 128, "frame": 65536 },
+                "subs": { "system": stands() } } }),
+        ),
+        "subscribe" => (
+            json!({ "id": 2, "subscribe": { "ch": "system", "filter": { "bbox": [8.9, 49.9, 9.8, 50.6],
+                "min_severity": "Severe", "types": ["incident.created"] } } }),
+            json!({ "id": 2, "ok": { "ch": "system", "epoch": "k3v9", "offset": 0, "recovered": false } }),
+        ),
+        "unsubscribe" => {
+            (json!({ "id": 3, "unsubscribe": { "ch": "system" } }), json!({ "id": 3, "ok": { "ch": "system" } }))
+        }
+        "refresh" => (
+            json!({ "id": 4, "refresh": { "token": "<token>" } }),
+            json!({ "id": 4, "ok": { "exp": 1_763_690_000, "server_time": "2026-11-21T03:00:00.000Z" } }),
+        ),
+        "history" => (
+            json!({ "id": 5, "history": { "ch": "system", "limit": 200 } }),
+            json!({ "id": 5, "ok": { "ch": "system", "epoch": "k3v9", "offset": 0, "recovered": true, "pubs": [],
+                "more": false } }),
+        ),
+        "presence" => (
+            json!({ "id": 6, "presence": { "ch": "system" } }),
+            json!({ "id": 6, "ok": { "ch": "system", "present": [] } }),
+        ),
+        _ => (
+            json!({ "id": 7, "command": { "name": "no.such", "target": "dev_01J", "args": {}, "idem": "c1f0" } }),
+            json!({ "id": 7, "error": { "code": 2422, "reason": "unknown_command", "message": "there is no command",
+                "retryable": false } }),
+        ),
+    }
+}
+
+pub(super) fn request(name: &str) -> Value {
+    let (properties, required) = fields(name);
+    let (sent, reply) = example(name);
+    json!({
+        "name": name,
+        "payload": { "type": "object", "required": [name], "properties": {
+            "id": { "type": "integer", "minimum": 1, "maximum": u32::MAX, "description": "Wants exactly one reply" },
+            name: { "type": "object", "properties": properties, "required": required },
+        } },
+        "examples": [{ "name": "as sent", "payload": sent }],
+        "x-reply": reply,
+    })
+}
+
+pub(super) fn push(name: &str) -> Value {
+    let (summary, example) = match name {
+        "reply" => ("The reply to a request", json!({ "id": 3, "ok": { "ch": "incidents" } })),
+        "refusal" => (
+            "The refusal of a request; the connection goes on",
+            json!({ "id": 2, "error": { "code": 2403, "reason": "permission_denied",
+                "message": "this needs the permission `incidents:read`", "retryable": false } }),
+        ),
+        "publication" => (
+            "Something that happened, the same bytes for every subscriber",
+            json!({ "ch": "incidents", "off": 841, "ev": "incident.updated", "ts": "2026-11-21T03:00:01.120Z",
+                "eid": "evt_01J", "data": { "id": "inc_01J", "version": 8, "patch": { "state": "contained" } } }),
+        ),
+        "position" => (
+            "Up to where a filtered subscription was considered: on subscribing and every 10 s",
+            json!({ "ch": "incidents", "pos": 900 }),
+        ),
+        "conflated" => (
+            "Values that were replaced before they could be sent",
+            json!({ "ch": "devices:dev_9:telemetry", "conflated": { "from": 120, "to": 188 } }),
+        ),
+        "unsubscribed" => (
+            "The server ended a subscription",
+            json!({ "ch": "firmware:job_01J", "unsubscribed": { "code": 2403, "reason": "permission_revoked" } }),
+        ),
+        "expiring" => ("The token ends soon: refresh", json!({ "sys": "auth.expiring", "ttl": 60 })),
+        _ => ("Both ways: the server's wants one from the client within 10 s", json!({})),
+    };
+    json!({ "name": name, "summary": summary, "payload": { "type": "object" },
+        "examples": [{ "name": "as sent", "payload": example }] })
+}

@@ -1,0 +1,118 @@
+//! The description of the live feed, in AsyncAPI 3.0: from the tables that the feed itself works by, so that they
+//! cannot drift, and with examples that a test replays.
+
+mod messages;
+
+use muster_actors::feed::{ChannelKind, ChannelRule, DISASTER, Keeping, State};
+use serde_json::{Map, Value, json};
+
+use crate::ws::Close;
+use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};
+use messages::{PUSHES, REQUESTS, push, request};
+
+/// The whole document.
+pub fn description() -> Value {
+    let requests = REQUESTS.iter().map(|name| ((*name).to_owned(), request(name)));
+    let pushes = PUSHES.iter().map(|name| ((*name).to_owned(), push(name)));
+    let messages: Map<String, Value> = requests.chain(pushes).collect();
+    let refers = |name: &String| (name.clone(), json!({ "$ref": format!("#/components/messages/{name}") }));
+    let of_the_socket: Map<String, Value> = messages.keys().map(refers).collect();
+    let mut channels: Map<String, Value> = DISASTER.iter().map(|rule| (key(rule.pattern), channel(rule))).collect();
+    channels.insert(
+        "socket".to_owned(),
+        json!({
+            "address": "/api/v1/realtime",
+            "title": "The socket",
+            "description": format!(
+                "One JSON object per text frame, subprotocol `{SUBPROTOCOL}`. A request with an `id` gets exactly one \
+                 reply with the same `id`; one without gets none."
+            ),
+            "messages": of_the_socket,
+            "bindings": { "ws": { "method": "GET" } },
+        }),
+    );
+    json!({
+        "asyncapi": "3.0.0",
+        "info": {
+            "title": "Muster's live feed",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Subscriptions with a gapless order for each channel. `off` counts up by one within a \
+                channel and epoch; what came after a position is sent again to whoever names it as `since`. Delivery \
+                is at least once: `eid` is unique over all channels.",
+        },
+        "defaultContentType": "application/json",
+        "servers": { "this": { "host": "127.0.0.1:8080", "protocol": "ws",
+            "security": [{ "$ref": "#/components/securitySchemes/session" }] } },
+        "channels": channels,
+        "operations": operations(),
+        "components": {
+            "messages": messages,
+            "securitySchemes": { "session": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                "description": "At the handshake, or as the first frame `connect`; never in the query" } },
+        },
+        "x-close-codes": Close::ALL.map(|close| json!({
+            "code": close.code(), "reason": close.name(), "then": close.then().says() })),
+        "x-error-codes": FaultKind::ALL.map(|kind| {
+            let (code, reason) = kind.row();
+            json!({ "code": code, "reason": reason, "retryable": kind.retryable() })
+        }),
+        "x-limits": limits(&ProtocolOptions::default()),
+    })
+}
+
+fn limits(options: &ProtocolOptions) -> Value {
+    json!({
+        "subscriptions": options.max_subscriptions,
+        "frame_bytes": options.max_frame,
+        "channel_name_bytes": 255,
+        "commands_per_second": options.commands.per_second,
+        "commands_at_once": options.commands.burst,
+        "frames_per_second": options.frames.per_second,
+        "frames_at_once": options.frames.burst,
+        "connect_within_seconds": options.connect_within.as_secs(),
+        "heartbeat_seconds": options.heartbeat.as_secs(),
+        "answer_within_seconds": options.answer_within.as_secs(),
+        "token_grace_seconds": options.expiry_grace.as_secs(),
+        "command_idempotency_seconds": 600,
+    })
+}
+
+/// A channel's name as the document's keys may be.
+fn key(pattern: &str) -> String {
+    pattern.replace(['{', '}'], "").replace([':', '.'], "_")
+}
+
+fn channel(rule: &ChannelRule) -> Value {
+    let kind = match rule.kind {
+        ChannelKind::Log => "every publication in order, with a history",
+        ChannelKind::Latest => "only the newest value of each key; what was passed over is told as `conflated`",
+    };
+    let mut channel = json!({
+        "address": rule.pattern,
+        "description": format!("To be subscribed to over the socket: {kind}."),
+        "messages": { "publication": { "$ref": "#/components/messages/publication" } },
+        "x-permission": rule.permission.name(),
+        "x-durable": rule.keeping == Keeping::Durable && rule.kind == ChannelKind::Log,
+        "x-snapshot": rule.state == State::Kept,
+    });
+    if rule.pattern.contains("{id}")
+        && let Some(channel) = channel.as_object_mut()
+    {
+        channel.insert("parameters".to_owned(), json!({ "id": { "description": "The thing's identifier" } }));
+    }
+    channel
+}
+
+fn operations() -> Map<String, Value> {
+    let of = |name: &str| json!({ "$ref": format!("#/channels/socket/messages/{name}") });
+    let socket = json!({ "$ref": "#/channels/socket" });
+    let asked = REQUESTS.iter().map(|name| {
+        let reply = json!({ "channel": socket, "messages": [of("reply"), of("refusal")] });
+        ((*name).to_owned(), json!({ "action": "receive", "channel": socket, "messages": [of(name)], "reply": reply }))
+    });
+    let told = PUSHES
+        .iter()
+        .filter(|name| !matches!(**name, "reply" | "refusal"))
+        .map(|name| (format!("tell_{name}"), json!({ "action": "send", "channel": socket, "messages": [of(name)] })));
+    asked.chain(told).collect()
+}

@@ -1,0 +1,104 @@
+//! Settings of devices.
+
+use std::time::Duration;
+
+use muster_actors::device::{DeviceRules, Errors, HealthRules};
+use serde::Deserialize;
+
+use super::ConfigError;
+
+/// When a device is not well, is offline, or is not trusted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Devices {
+    /// Percent; a device with less is degraded.
+    pub battery_below_pct: f64,
+    /// Degrees Celsius; a device that is hotter is degraded.
+    pub temp_above_c: f64,
+    /// Degrees Celsius; a device that is colder is degraded.
+    pub temp_below_c: f64,
+    /// Decibels of a milliwatt; a device with less is degraded.
+    pub signal_below_dbm: f64,
+    /// Whether a device that tells of an error of its own is degraded.
+    pub degrade_on_error: bool,
+    /// Intervals without a heartbeat after which a device is offline.
+    pub offline_after_intervals: u32,
+    /// A device's coming and going is told at most once in this time.
+    pub flap_window_seconds: u64,
+    /// What heartbeats say is written at most once in this time for each device.
+    pub save_seconds: u64,
+    /// Signs of two devices under one key, within ten minutes, that quarantine it.
+    pub clone_strikes: usize,
+    /// Bad signatures under a device's name within an hour that quarantine it; 0 is never. Whoever knows a device's name
+    /// can send them: with a threshold, strangers can take devices off the network.
+    pub quarantine_at_bad_signatures: u32,
+    /// A command is handed out again after so long without an answer.
+    pub redeliver_seconds: u64,
+    /// Commands that may wait for one device.
+    pub max_open_commands: usize,
+    pub max_devices: usize,
+}
+
+impl Default for Devices {
+    fn default() -> Self {
+        let DeviceRules { health, .. } = DeviceRules::default();
+        let rules = DeviceRules::default();
+        Self {
+            battery_below_pct: health.battery_below_pct,
+            temp_above_c: health.temp_above_c,
+            temp_below_c: health.temp_below_c,
+            signal_below_dbm: health.signal_below_dbm,
+            degrade_on_error: health.errors == Errors::Degrade,
+            offline_after_intervals: rules.offline_after_intervals,
+            flap_window_seconds: rules.flap_window.as_secs(),
+            save_seconds: rules.save_every.as_secs(),
+            clone_strikes: rules.clone_strikes,
+            quarantine_at_bad_signatures: rules.quarantine_at_bad_signatures,
+            redeliver_seconds: rules.redeliver_after.as_secs(),
+            max_open_commands: rules.max_open_commands,
+            max_devices: rules.max_devices,
+        }
+    }
+}
+
+impl Devices {
+    /// As the actor takes them.
+    pub fn rules(&self) -> DeviceRules {
+        DeviceRules {
+            health: HealthRules {
+                battery_below_pct: self.battery_below_pct,
+                temp_above_c: self.temp_above_c,
+                temp_below_c: self.temp_below_c,
+                signal_below_dbm: self.signal_below_dbm,
+                errors: if self.degrade_on_error { Errors::Degrade } else { Errors::Ignore },
+            },
+            offline_after_intervals: self.offline_after_intervals,
+            flap_window: Duration::from_secs(self.flap_window_seconds),
+            save_every: Duration::from_secs(self.save_seconds),
+            clone_strikes: self.clone_strikes,
+            quarantine_at_bad_signatures: self.quarantine_at_bad_signatures,
+            redeliver_after: Duration::from_secs(self.redeliver_seconds),
+            max_open_commands: self.max_open_commands,
+            max_devices: self.max_devices,
+            ..DeviceRules::default()
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let bad =
+            |name: &str, why: &str| Err(ConfigError::Bad { setting: format!("devices.{name}"), why: why.to_owned() });
+        if self.offline_after_intervals == 0 {
+            return bad("offline_after_intervals", "must be at least 1: 3 lets two heartbeats be lost");
+        }
+        if self.clone_strikes < 2 {
+            return bad("clone_strikes", "must be at least 2: one may be a heartbeat that was overtaken");
+        }
+        if !(1..=1_000).contains(&self.max_open_commands) {
+            return bad("max_open_commands", "must be 1 to 1000");
+        }
+        if self.save_seconds == 0 || self.redeliver_seconds == 0 {
+            return bad("save_seconds", "and redeliver_seconds must be at least 1");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! Settings of incidents and alerts.
+
+use std::time::Duration;
+
+use muster_actors::incident::Settings;
+use serde::Deserialize;
+
+use super::ConfigError;
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Incidents {
+    /// Minutes that an acknowledgement counts without activation.
+    pub ack_minutes: u64,
+    /// Minutes that an alert waits for its second person.
+    pub confirm_minutes: u64,
+    /// Days that an imported message waits for one that it refers to.
+    pub parked_days: u64,
+    /// Hours that an alert is in force where nothing else is said.
+    pub alert_hours: u64,
+    /// CAP's `sender`: unique in the world, such as an e-mail address of the authority.
+    pub sender: String,
+    /// The authority's name, for people.
+    pub sender_name: String,
+}
+
+impl Default for Incidents {
+    fn default() -> Self {
+        Self {
+            ack_minutes: 30,
+            confirm_minutes: 30,
+            parked_days: 7,
+            alert_hours: 24,
+            sender: "alerts@muster.local".to_owned(),
+            sender_name: "Muster".to_owned(),
+        }
+    }
+}
+
+impl Incidents {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let bad =
+            |name: &str, why: &str| Err(ConfigError::Bad { setting: format!("incidents.{name}"), why: why.to_owned() });
+        // CAP 1.2, section 3.2.1.
+        let barred = |c: char| c.is_whitespace() || c.is_control() || matches!(c, ',' | '<' | '&');
+        if self.sender.is_empty() || self.sender.len() > 200 || self.sender.contains(barred) {
+            return bad("sender", "takes one word of up to 200 bytes, without commas, < or &: CAP asks for it");
+        }
+        if self.sender_name.trim().is_empty() || self.sender_name.len() > 200 {
+            return bad("sender_name", "takes 1 to 200 bytes");
+        }
+        let ranges = [
+            ("ack_minutes", self.ack_minutes, 1, 1440),
+            ("confirm_minutes", self.confirm_minutes, 1, 1440),
+            ("parked_days", self.parked_days, 1, 365),
+            ("alert_hours", self.alert_hours, 1, 8760),
+        ];
+        for (name, value, least, most) in ranges {
+            if !(least..=most).contains(&value) {
+                return bad(name, &format!("takes {least} to {most}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// As the actor takes them.
+    pub fn settings(&self) -> Settings {
+        let span = |count: u64, seconds: u64| Duration::from_secs(count.saturating_mul(seconds));
+        Settings {
+            ack_for: span(self.ack_minutes, 60),
+            confirm_within: span(self.confirm_minutes, 60),
+            parked_for: span(self.parked_days, 24 * 3600),
+            alert_for: span(self.alert_hours, 3600),
+            sender: self.sender.clone(),
+            sender_name: self.sender_name.clone(),
+        }
+    }
+}

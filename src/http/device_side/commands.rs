@@ -1,0 +1,116 @@
+//! The commands of a device, as it gets and answers them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::device::Answer;
+use muster_actors::identity::By;
+use muster_actors::{Error, Kind};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::app::App;
+use crate::body::{Fields, FromJson};
+use crate::envelope::{self, Data};
+use crate::error::{ErrorDisaster, HttpError};
+use crate::guard::{AnyDevice, Guarded, Sent, by_of};
+
+/// Longest wait, seconds.
+const MAX_WAIT: u64 = 30;
+/// Longest result, bytes of JSON.
+const MAX_RESULT: usize = 8 << 10;
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct WaitQuery {
+    /// How long to wait for one, in seconds: 0 to 30, default 30.
+    wait_s: Option<String>,
+}
+
+/// A command, as its device gets it.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct HandedCommand {
+    pub id: String,
+    pub device_id: String,
+    pub name: String,
+    #[schema(value_type = Object)]
+    pub args: Value,
+    pub state: String,
+    pub created_at: String,
+    pub created_by: String,
+    pub expires_at: String,
+    pub sent_at: Option<String>,
+    pub deliveries: u32,
+    pub finished_at: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    pub result: Option<Value>,
+}
+
+/// How a command went.
+#[derive(Debug, ToSchema)]
+pub struct AckBody {
+    /// Whether it was done.
+    pub ok: bool,
+    /// Whether the device would not even try, where it was not done.
+    pub refused: Option<bool>,
+    /// What came of it: any JSON of at most 8 KiB.
+    #[schema(value_type = Option<Object>)]
+    pub result: Option<Value>,
+}
+
+impl FromJson for AckBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let ok = fields.bool("ok");
+        let result = fields.value("result").cloned();
+        if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
+            fields.fail("result", format!("must be at most {MAX_RESULT} bytes"));
+        }
+        Self { ok: fields.require("ok", ok).unwrap_or_default(), refused: fields.bool("refused"), result }
+    }
+}
+
+fn device(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
+    match by_of(http)? {
+        By::Device(id) => Ok(id),
+        By::Person(_) | By::System => Err(HttpError::new(Kind::Internal, "a route for devices let another in")),
+    }
+}
+
+/// The device's next command: at once where one waits, else as soon as one is given; 204 where none came in time. It is
+/// handed out again until it is acknowledged, after 30 s at the earliest. Of two calls that wait, the later one goes on.
+#[utoipa::path(get, path = "/api/v1/device/commands/next", tag = "device side", operation_id = "next_device_command", params(WaitQuery), security(("device" = [])), responses((status = 200, body = Data<HandedCommand>), (status = 204, description = "None came in time"), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+pub async fn next(
+    _guard: Guarded<AnyDevice>,
+    query: web::Query<WaitQuery>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let text = query.wait_s.as_deref().unwrap_or("30");
+    let wait = text
+        .parse()
+        .ok()
+        .filter(|wait| *wait <= MAX_WAIT)
+        .ok_or_else(|| Error::field(Kind::Invalid, &["query", "wait_s"], "must be 0 to 30", text.into()))?;
+    let command = app.devices.next_command(device(&http)?, Duration::from_secs(wait)).await?;
+    Ok(command.map_or_else(|| HttpResponse::NoContent().finish(), envelope::data))
+}
+
+/// Acknowledges a command. The same again is no error; another word on a command that ended is 409.
+#[utoipa::path(post, path = "/api/v1/device/commands/{id}/ack", tag = "device side", operation_id = "ack_device_command", request_body = AckBody, params(("id" = String, Path)), security(("device" = [])), responses((status = 200, body = Data<HandedCommand>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+pub async fn ack(
+    request: Sent<AnyDevice, AckBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let AckBody { ok, refused, result } = request.body;
+    let answer = match (ok, refused) {
+        (true, _) => Answer::Done,
+        (false, Some(true)) => Answer::Refused,
+        (false, _) => Answer::Failed,
+    };
+    let command = app.devices.acknowledge(device(&http)?, id.into_inner(), answer, result).await?;
+    Ok(envelope::data(command))
+}

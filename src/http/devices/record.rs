@@ -1,0 +1,195 @@
+//! What is answered of devices: the shapes of the records that the actor gives, for the description.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// A device. Its `version` counts what people set and what the server decides, not what its heartbeats say.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct DeviceBody {
+    pub id: String,
+    pub name: String,
+    /// `siren`, `sensor`, `gateway`, `camera`, `drone`, `radio`, `vehicle`, `kiosk`.
+    pub kind: String,
+    pub serial: Option<String>,
+    pub vendor: Option<String>,
+    pub hw_class: Option<String>,
+    pub hw_revision: Option<String>,
+    pub tags: Vec<String>,
+    pub groups: Vec<String>,
+    /// `provisioned`, `online`, `degraded`, `offline`, `maintenance`, `quarantined`, `retired`.
+    pub status: String,
+    pub status_since: String,
+    /// GeoJSON's Point.
+    #[schema(value_type = Option<Object>)]
+    pub location: Option<Value>,
+    pub location_accuracy_m: Option<f64>,
+    pub geohash: Option<String>,
+    /// The H3 cell of resolution 7.
+    pub h3: Option<String>,
+    pub firmware: FirmwareBody,
+    pub health: HealthBody,
+    pub last_seen: Option<String>,
+    pub heartbeat_s: u32,
+    /// Null of a retired device.
+    pub credentials: Option<CredentialsBody>,
+    pub owner_org: Option<String>,
+    pub capabilities: Vec<String>,
+    #[schema(value_type = Object)]
+    pub metadata: Value,
+    pub version: u64,
+    pub created_at: String,
+    pub created_by: String,
+    pub updated_at: String,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct FirmwareBody {
+    pub current: Option<FirmwareVersionBody>,
+    pub desired: Option<FirmwareVersionBody>,
+    pub previous: Option<FirmwareVersionBody>,
+    /// `A`, `B`.
+    pub slot: Option<String>,
+    /// `unknown`, `in_sync`, `pending`, `error`.
+    pub sync: String,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct FirmwareVersionBody {
+    pub artifact: Option<String>,
+    pub version: String,
+    pub sequence: u64,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct HealthBody {
+    pub battery_pct: Option<f64>,
+    pub signal_dbm: Option<f64>,
+    pub temp_c: Option<f64>,
+    pub uptime_s: Option<u64>,
+    pub last_error: Option<String>,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct CredentialsBody {
+    /// The RFC 7638 thumbprint of the device's key.
+    pub kid: String,
+    pub jkt: String,
+    pub alg: String,
+    pub rotated_at: String,
+}
+
+/// A device, and the private half of its key where the server made it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KeyedBody {
+    #[schema(value_type = DeviceBody)]
+    pub device: Value,
+    /// The private JWK. It is shown this once and stored nowhere: an answer that is given again has none.
+    #[schema(value_type = Option<Object>)]
+    pub private_key: Option<Value>,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct DeviceList {
+    pub devices: Vec<DeviceBody>,
+    /// For the next page; null at the end. A page of a list that few match may be short, or empty, and not the last.
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct WithinList {
+    pub devices: Vec<DeviceBody>,
+    /// How many there are in all.
+    pub total: u64,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct NearList {
+    pub devices: Vec<NearBody>,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct NearBody {
+    pub device: DeviceBody,
+    pub distance_m: f64,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+#[schema(as = DeviceCommandBody)]
+pub struct CommandBody {
+    pub id: String,
+    pub device_id: String,
+    pub name: String,
+    #[schema(value_type = Object)]
+    pub args: Value,
+    /// `queued`, `sent`, `acked`, `failed`, `expired`, `refused`.
+    pub state: String,
+    pub created_at: String,
+    pub created_by: String,
+    pub expires_at: String,
+    pub sent_at: Option<String>,
+    pub deliveries: u32,
+    pub finished_at: Option<String>,
+    /// What the device answered, or why the server took it back.
+    #[schema(value_type = Option<Object>)]
+    pub result: Option<Value>,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct CommandList {
+    pub commands: Vec<CommandBody>,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct HistoryList {
+    pub history: Vec<HistoryBody>,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct HistoryBody {
+    pub seq: u64,
+    pub at: String,
+    pub actor: String,
+    /// `registered`, `status`, `command`, `credentials`, `firmware`.
+    pub kind: String,
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub note: Option<String>,
+}
+
+/// The latest readings by their names.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct TelemetryBody {
+    /// By name: `{"value": …, "at": …}`.
+    #[schema(value_type = Object)]
+    pub readings: Value,
+}
+
+/// The answer to a heartbeat.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HeartbeatBody {
+    pub status: String,
+    pub server_time: String,
+    pub heartbeat_s: u32,
+    pub commands_waiting: usize,
+    /// The firmware that the device is to have.
+    #[schema(value_type = Option<FirmwareVersionBody>)]
+    pub desired: Option<Value>,
+}

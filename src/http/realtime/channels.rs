@@ -1,0 +1,119 @@
+//! `GET /api/v1/realtime/channels/{ch}/…`
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::feed::{Denied, HistoryError, Position, Refused, Viewer};
+use muster_actors::{Error, Kind};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::envelope;
+use crate::error::{ErrorDisaster, HttpError};
+use crate::guard::{Guarded, RealtimeSubscribe, app, person_of};
+use crate::ws::protocol::said;
+use crate::ws::read_positions;
+
+const MOST: usize = 500;
+const USUAL: usize = 50;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct HistoryQuery {
+    /// `<epoch>-<offset>`: what came after it; left out: from the oldest that is kept.
+    since: Option<String>,
+    /// 1 to 500, 50 by default.
+    limit: Option<String>,
+}
+
+/// What a channel told.
+///
+/// Each publication is the frame that sockets got. `recovered` is false where the history does not reach back to `since`
+/// (`why`: `gap`, `epoch`, `limit`); `pubs` then begin at the oldest kept. `more`: ask again from the last `off`.
+#[utoipa::path(
+    get, path = "/api/v1/realtime/channels/{ch}/history", operation_id = "realtime_history", tag = "realtime",
+    security(("token" = [])),
+    params(("ch" = String, Path, description = "The channel, such as `incidents`"), HistoryQuery),
+    responses(
+        (status = 200, description = "`data`: ch, epoch, offset, recovered, pubs, more", body = Object),
+        (status = 400, description = "A wrong position or limit", body = ErrorDisaster),
+        (status = 401, description = "No token, or none that is good", body = ErrorDisaster),
+        (status = 403, description = "The channel needs a permission", body = ErrorDisaster),
+        (status = 404, description = "No such channel, or none for you", body = ErrorDisaster),
+        (status = 429, description = "Too many requests", body = ErrorDisaster),
+        (status = 503, description = "The feed does not answer now", body = ErrorDisaster),
+    ),
+)]
+pub async fn history(
+    request: HttpRequest,
+    _guarded: Guarded<RealtimeSubscribe>,
+    channel: web::Path<String>,
+    query: web::Query<HistoryQuery>,
+) -> Result<HttpResponse, HttpError> {
+    let since = query.since.as_deref().map(position).transpose()?;
+    let limit = match query.limit.as_deref() {
+        None => USUAL,
+        Some(text) => text.parse().ok().filter(|limit| (1..=MOST).contains(limit)).ok_or_else(|| {
+            Error::field(Kind::Invalid, &["query", "limit"], format!("must be 1 to {MOST}"), text.into())
+        })?,
+    };
+    let feed = &app(&request)?.feed;
+    let page = feed.history(&channel, since, limit, viewer(&request)?).await.map_err(refused)?;
+    Ok(envelope::data(said::history(&page)))
+}
+
+/// Who subscribes to a channel.
+///
+/// For whoever may subscribe to it: `present` lists `user`, `connections` and `since`, the longest there first.
+#[utoipa::path(
+    get, path = "/api/v1/realtime/channels/{ch}/presence", operation_id = "realtime_presence", tag = "realtime",
+    security(("token" = [])),
+    params(("ch" = String, Path, description = "The channel, such as `incidents`")),
+    responses(
+        (status = 200, description = "`data`: ch, present", body = Object),
+        (status = 401, description = "No token, or none that is good", body = ErrorDisaster),
+        (status = 403, description = "The channel needs a permission", body = ErrorDisaster),
+        (status = 404, description = "No such channel, or none for you", body = ErrorDisaster),
+        (status = 429, description = "Too many requests", body = ErrorDisaster),
+        (status = 503, description = "The feed does not answer now", body = ErrorDisaster),
+    ),
+)]
+pub async fn presence(
+    request: HttpRequest,
+    _guarded: Guarded<RealtimeSubscribe>,
+    channel: web::Path<String>,
+) -> Result<HttpResponse, HttpError> {
+    let feed = &app(&request)?.feed;
+    // Who may read a channel may know who else does.
+    feed.history(&channel, None, 1, viewer(&request)?).await.map_err(refused)?;
+    let present = feed.presence(&channel).await?;
+    Ok(envelope::data(said::presence(&channel, &present)))
+}
+
+fn viewer(request: &HttpRequest) -> Result<Viewer, HttpError> {
+    let person = person_of(request)?;
+    Ok(Viewer { id: person.user_id.clone(), permissions: person.permissions })
+}
+
+fn position(text: &str) -> Result<Position, Error> {
+    let one = read_positions(text).and_then(|all| match all.as_slice() {
+        [Some(position)] => Some(position.clone()),
+        _ => None,
+    });
+    one.ok_or_else(|| Error::field(Kind::Invalid, &["query", "since"], "must be <epoch>-<offset>", text.into()))
+}
+
+fn refused(error: HistoryError) -> Error {
+    match error {
+        HistoryError::Down(error) => error,
+        HistoryError::Refused(Refused::Forbidden(permission)) => {
+            Error::new(Kind::Forbidden, format!("this needs the permission `{permission}`"))
+                .coded("permission_denied")
+                .detailing(serde_json::json!({ "permission": permission }))
+        }
+        HistoryError::Refused(Refused::NoChannel | Refused::Denied(Denied::NotFound)) => {
+            Error::new(Kind::NotFound, "there is no such channel, or it is not for you")
+        }
+        HistoryError::Refused(Refused::Denied(Denied::Unavailable)) => {
+            Error::new(Kind::Unavailable, "what the channel is about does not answer now: try again")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `GET /api/v1/realtime`
+
+use std::rc::Rc;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::{Error, Kind};
+
+use crate::error::{ErrorDisaster, HttpError};
+use crate::guard::{Open, address_of, app};
+use crate::ws::{self, Shard};
+
+/// The thread's part of the feed.
+pub(super) fn shard(request: &HttpRequest) -> Result<Rc<Shard>, HttpError> {
+    let shard = request.app_data::<Rc<Shard>>().cloned();
+    shard.ok_or_else(|| HttpError(Error::new(Kind::Internal, "no shard on this thread")))
+}
+
+/// Opens a WebSocket of the live feed.
+///
+/// Speaks the subprotocol `muster.v1.json`: one JSON object per text frame; `/asyncapi.json` describes every one. Send
+/// `Authorization: Bearer` at the handshake, or, from a browser, a first frame `{"id":1,"connect":{"token":…}}` within
+/// 10 s. A token in the query is never read. Pages of other origins are refused unless `server.cors_origins` names them.
+#[utoipa::path(
+    get, path = "/api/v1/realtime", operation_id = "realtime_socket", tag = "realtime",
+    security((), ("token" = [])),
+    params(
+        ("Upgrade" = Option<String>, Header, description = "`websocket`"),
+        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`muster.v1.json`"),
+        ("Origin" = Option<String>, Header, description = "The page's origin; without it a token is needed here"),
+    ),
+    responses(
+        (status = 101, description = "The socket is open"),
+        (status = 400, description = "No WebSocket handshake, or none for this subprotocol", body = ErrorDisaster),
+        (status = 401, description = "The token is not good; nothing was upgraded", body = ErrorDisaster),
+        (status = 403, description = "A page of another origin, or no origin and no token", body = ErrorDisaster),
+        (status = 426, description = "An ordinary request: says how to connect", body = ErrorDisaster),
+        (status = 429, description = "Too many handshakes", body = ErrorDisaster),
+        (status = 503, description = "Too many sockets wait to say who they are, or the server stops", body = ErrorDisaster),
+    ),
+)]
+pub async fn open(request: HttpRequest, _counted: Open, body: web::Payload) -> Result<HttpResponse, HttpError> {
+    let url = address_of(&*app(&request)?, &request);
+    Ok(ws::upgrade(shard(&request)?, &request, &url, body).await?)
+}

@@ -1,0 +1,38 @@
+//! The handshake of RFC 6455, section 4.
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponseBuilder};
+use actix_web_actors::ws;
+use muster_actors::{Error, Kind};
+
+use super::wrong;
+use crate::ws::protocol::SUBPROTOCOL;
+
+/// Whether the request wants a WebSocket at all.
+pub(super) fn asks_for_upgrade(request: &HttpRequest) -> bool {
+    let upgrade = request.headers().get(header::UPGRADE).and_then(|value| value.to_str().ok());
+    upgrade.is_some_and(|value| value.to_ascii_lowercase().contains("websocket"))
+}
+
+/// The answer that switches protocols.
+///
+/// # Errors
+/// A handshake that is none, or one for other subprotocols only.
+pub(super) fn answer(request: &HttpRequest) -> Result<HttpResponseBuilder, Error> {
+    let mut offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL).peekable();
+    let some = offered.peek().is_some();
+    let ours = offered.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    if some && !ours.map(str::trim).any(|protocol| protocol == SUBPROTOCOL) {
+        let message = format!("Sec-WebSocket-Protocol must offer `{SUBPROTOCOL}`");
+        return Err(Error::new(Kind::Invalid, message).coded("bad_handshake"));
+    }
+    ws::handshake_with_protocols(request, &[SUBPROTOCOL]).map_err(|error| wrong(&error))
+}
+
+/// The token of the header; never one of the query, which ends in logs (RFC 9700).
+pub(crate) fn bearer(request: &HttpRequest) -> Option<String> {
+    let sent = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = sent.split_once(' ')?;
+    let known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("dpop");
+    known.then(|| token.trim().to_owned())
+}

@@ -1,0 +1,85 @@
+//! The lane on actix-web: an actor for each connection, on the response of an upgraded request.
+//!
+//! `HttpContext` takes bytes as they are, so frames go out as they were encoded once for everybody; the library's own
+//! WebSocket context would encode each anew.
+
+mod handshake;
+mod origin;
+mod session;
+
+use std::rc::Rc;
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web_actors::ws;
+use muster_actors::{Error, Kind};
+
+use super::protocol::{Refusal, SUBPROTOCOL};
+use super::{Framing, Line, Opening, Shard};
+
+pub(crate) use handshake::bearer;
+
+/// Opens a socket: checks the origin, the handshake and its token, in this order, before anything is upgraded.
+///
+/// # Errors
+/// `UpgradeRequired` of an ordinary request, `Forbidden` of a foreign page, `Unauthenticated` of a bad token,
+/// `Unavailable` where there is no room.
+pub async fn upgrade(
+    shard: Rc<Shard>,
+    request: &HttpRequest,
+    url: &str,
+    body: web::Payload,
+) -> Result<HttpResponse, Error> {
+    let sockets = shard.sockets();
+    if !handshake::asks_for_upgrade(request) {
+        let message = format!(
+            "this path speaks WebSocket: send `Upgrade: websocket` with the subprotocol `{SUBPROTOCOL}` and \
+             `Authorization: Bearer <token>`, or a first frame {{\"id\":1,\"connect\":{{\"token\":\"<token>\"}}}}"
+        );
+        return Err(Error::new(Kind::UpgradeRequired, message));
+    }
+    let token = bearer(request);
+    origin::check(request, &sockets.options.origins, token.is_some())?;
+    let mut response = handshake::answer(request)?;
+    if sockets.ending() {
+        return Err(Error::new(Kind::Unavailable, "the server is stopping: connect again"));
+    }
+    let (admitted, place) = match token {
+        Some(token) => {
+            let dpop = request.headers().get("DPoP").and_then(|proof| proof.to_str().ok()).map(str::to_owned);
+            let checked = sockets.admission.authenticate(token, dpop, url).await;
+            (Some(checked.map_err(refused)?), None)
+        }
+        None => {
+            let place = sockets.counts.anonymous().ok_or_else(|| {
+                Error::new(Kind::Unavailable, "too many sockets have not said yet who they are: try again")
+                    .coded("connection_limit")
+            })?;
+            (None, Some(place))
+        }
+    };
+    let line = request.conn_data::<Line>().cloned();
+    let url = Rc::from(url);
+    let opening = |link| Opening { link, framing: Framing::Socket, admitted, place, url, channels: Vec::new() };
+    let stream = session::stream(Rc::clone(&shard), line, opening, body)?;
+    Ok(response.insert_header((header::CACHE_CONTROL, "no-store")).streaming(stream))
+}
+
+/// The refusal of a handshake's token.
+pub(crate) fn refused(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::Invalid => {
+            Error::new(Kind::Unauthenticated, "the token is invalid, expired or revoked: refresh it or log in again")
+        }
+        Refusal::Forbidden => {
+            Error::new(Kind::Forbidden, "this needs the permission `realtime:subscribe`").coded("permission_denied")
+        }
+        Refusal::TooMany => Error::new(Kind::RateLimited, "too many live connections: close one first"),
+        Refusal::Unavailable => Error::new(Kind::Unavailable, "tokens cannot be checked now: try again"),
+    }
+}
+
+/// What `ws::handshake` refuses, as a refusal of ours.
+fn wrong(error: &ws::HandshakeError) -> Error {
+    Error::new(Kind::Invalid, format!("no WebSocket handshake: {error}")).coded("bad_handshake")
+}

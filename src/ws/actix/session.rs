@@ -1,0 +1,152 @@
+//! A connection's actor, and the stream of what it writes.
+
+use std::cell::OnceCell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use actix::{Actor, ActorContext, Addr, AsyncContext, Handler, Message, StreamHandler};
+use actix_web::error::PayloadError;
+use actix_web::web;
+use actix_web_actors::HttpContext;
+use bytes::{Bytes, BytesMut};
+use futures::Stream;
+use muster_actors::feed::ConnId;
+use muster_actors::{Error, Kind};
+
+use crate::ws::{Collected, Line, Link, Next, Opening, Shard};
+
+/// There is something to write: told at most once until it is written.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+struct Wake;
+
+/// A connection. What it knows its shard keeps; it brings bytes there.
+struct Session {
+    shard: Rc<Shard>,
+    conn: ConnId,
+    body: Option<web::Payload>,
+}
+
+impl Actor for Session {
+    type Context = HttpContext<Self>;
+
+    fn started(&mut self, context: &mut Self::Context) {
+        if let Some(body) = self.body.take() {
+            context.add_stream(body);
+        }
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        self.shard.closed(self.conn);
+    }
+}
+
+impl Handler<Wake> for Session {
+    type Result = ();
+
+    /// That the actor's task runs is all that was wanted: it collects.
+    fn handle(&mut self, Wake: Wake, _: &mut Self::Context) {}
+}
+
+impl StreamHandler<Result<Bytes, PayloadError>> for Session {
+    fn handle(&mut self, bytes: Result<Bytes, PayloadError>, context: &mut Self::Context) {
+        match bytes {
+            Ok(bytes) => self.shard.received(self.conn, &bytes),
+            Err(error) => {
+                tracing::debug!(%error, "a socket broke");
+                context.stop();
+            }
+        }
+    }
+}
+
+/// How the shard reaches the actor.
+struct Reach {
+    actor: Addr<Session>,
+    line: Option<Line>,
+}
+
+impl Link for Reach {
+    fn wake(&self) {
+        // A full mailbox holds what wakes it already.
+        let _ = self.actor.try_send(Wake);
+    }
+
+    fn cut(&self) {
+        if let Some(line) = &self.line {
+            line.cut();
+        }
+    }
+}
+
+/// Begins the connection. Its actor runs as the response's body is written, and whenever it is woken.
+pub(super) fn stream(
+    shard: Rc<Shard>,
+    line: Option<Line>,
+    opening: impl FnOnce(Box<dyn Link>) -> Opening + 'static,
+    body: web::Payload,
+) -> Result<impl Stream<Item = Result<Bytes, actix_web::Error>>, Error> {
+    let opened = Rc::new(OnceCell::new());
+    let (tell, of_actor) = (Rc::clone(&opened), Rc::clone(&shard));
+    let context = HttpContext::with_factory(move |context: &mut HttpContext<Session>| {
+        let link = Box::new(Reach { actor: context.address(), line });
+        let result = of_actor.open(opening(link));
+        let conn = result.as_ref().map_or(ConnId(u64::MAX), |conn| *conn);
+        // Set once: this is the only place.
+        let _ = tell.set(result);
+        Session { shard: of_actor, conn, body: Some(body) }
+    });
+    let conn = opened.get().cloned().unwrap_or_else(|| Err(Error::new(Kind::Internal, "no connection was opened")))?;
+    Ok(Writer { actor: Box::pin(context), shard, conn, ended: false })
+}
+
+/// Runs the actor, then gives out what its connection has to write, when the transport takes it.
+struct Writer<S> {
+    actor: Pin<Box<S>>,
+    shard: Rc<Shard>,
+    conn: ConnId,
+    ended: bool,
+}
+
+impl<S: Stream<Item = Result<Bytes, actix_web::Error>>> Stream for Writer<S> {
+    type Item = Result<Bytes, actix_web::Error>;
+
+    fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        if this.actor.as_mut().poll_next(task).is_ready() {
+            // The client is gone, or its actor is.
+            this.ended = true;
+            return Poll::Ready(None);
+        }
+        let Collected { frames, next } = this.shard.collect(this.conn);
+        this.ended = next == Next::End;
+        match (joined(frames), this.ended) {
+            (Some(bytes), _) => Poll::Ready(Some(Ok(bytes))),
+            (None, true) => Poll::Ready(None),
+            (None, false) => Poll::Pending,
+        }
+    }
+}
+
+impl<S> Drop for Writer<S> {
+    fn drop(&mut self) {
+        self.shard.closed(self.conn);
+    }
+}
+
+/// One write for all; a single frame goes out as it was encoded.
+fn joined(frames: Vec<Bytes>) -> Option<Bytes> {
+    let mut frames = frames.into_iter();
+    let first = frames.next()?;
+    let Some(second) = frames.next() else { return Some(first) };
+    let mut all =
+        BytesMut::with_capacity(first.len() + second.len() + frames.as_slice().iter().map(Bytes::len).sum::<usize>());
+    for frame in [first, second].into_iter().chain(frames) {
+        all.extend_from_slice(&frame);
+    }
+    Some(all.freeze())
+}

@@ -1,0 +1,160 @@
+//! Why sockets are closed: one table for every feed.
+
+/// A reason to close, with its code on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Close {
+    /// The client said goodbye.
+    Normal,
+    /// RFC 6455 is broken: reserved bits, no mask, a control frame in pieces.
+    Violation,
+    /// A text that is no UTF-8.
+    BadText,
+    /// A message over the limit.
+    TooBig,
+    /// The server restarts: come again with `since`.
+    Restart,
+    InvalidToken,
+    Forbidden,
+    /// Binary, no JSON object, or a frame before `connect`.
+    ProtocolError,
+    ConnectionLimit,
+    ConnectTimeout,
+    SessionRevoked,
+    Overloaded,
+    SlowConsumer,
+    RateLimited,
+    Internal,
+    TokenExpired,
+    Rebalance,
+    NoPong,
+    InsufficientState,
+}
+
+/// What a client is to do after a close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing: it wanted to go.
+    Nothing,
+    /// It has a mistake that another try does not mend.
+    Stop,
+    LogIn,
+    /// A fresh token, then at once.
+    Refresh,
+    /// Later, with jitter, from the last position.
+    BackOff,
+    /// At once, from the last position.
+    Reconnect,
+}
+
+impl Close {
+    pub const ALL: [Self; 19] = [
+        Self::Normal,
+        Self::Violation,
+        Self::BadText,
+        Self::TooBig,
+        Self::Restart,
+        Self::InvalidToken,
+        Self::Forbidden,
+        Self::ProtocolError,
+        Self::ConnectionLimit,
+        Self::ConnectTimeout,
+        Self::SessionRevoked,
+        Self::Overloaded,
+        Self::SlowConsumer,
+        Self::RateLimited,
+        Self::Internal,
+        Self::TokenExpired,
+        Self::Rebalance,
+        Self::NoPong,
+        Self::InsufficientState,
+    ];
+
+    const fn row(self) -> (u16, &'static str, Then) {
+        match self {
+            Self::Normal => (1000, "normal", Then::Nothing),
+            Self::Violation => (1002, "websocket_protocol_error", Then::Stop),
+            Self::BadText => (1007, "invalid_utf8", Then::Stop),
+            Self::TooBig => (1009, "too_big", Then::Stop),
+            Self::Restart => (1012, "service_restart", Then::BackOff),
+            Self::InvalidToken => (4001, "invalid_token", Then::LogIn),
+            Self::Forbidden => (4003, "forbidden", Then::Stop),
+            Self::ProtocolError => (4004, "protocol_error", Then::Stop),
+            Self::ConnectionLimit => (4009, "connection_limit", Then::Stop),
+            Self::ConnectTimeout => (4010, "connect_timeout", Then::Stop),
+            Self::SessionRevoked => (4011, "session_revoked", Then::LogIn),
+            Self::Overloaded => (4100, "overloaded", Then::BackOff),
+            Self::SlowConsumer => (4101, "slow_consumer", Then::BackOff),
+            Self::RateLimited => (4102, "rate_limited", Then::BackOff),
+            Self::Internal => (4103, "internal", Then::BackOff),
+            Self::TokenExpired => (4200, "token_expired", Then::Refresh),
+            Self::Rebalance => (4201, "rebalance", Then::Reconnect),
+            Self::NoPong => (4202, "no_pong", Then::Reconnect),
+            Self::InsufficientState => (4203, "insufficient_state", Then::Reconnect),
+        }
+    }
+
+    /// The code on the wire.
+    pub const fn code(self) -> u16 {
+        self.row().0
+    }
+
+    /// The reason on the wire.
+    pub const fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    pub const fn then(self) -> Then {
+        self.row().2
+    }
+}
+
+impl Then {
+    /// In words, for the description of the feed.
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing: the client asked for it",
+            Self::Stop => "stop: another try would end the same way",
+            Self::LogIn => "log in or refresh first, then connect",
+            Self::Refresh => "refresh the token, then connect at once",
+            Self::BackOff => "wait with jitter, then connect with `since`",
+            Self::Reconnect => "connect at once with `since`",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Contract 5's table, and the codes of RFC 6455 (section 7.4.1) and of the IANA registry (1012).
+    #[test]
+    fn the_codes_are_those_of_the_contract() {
+        let codes: Vec<_> = Close::ALL.iter().map(|close| (close.code(), close.name())).collect();
+        for wanted in [
+            (1002, "websocket_protocol_error"),
+            (1007, "invalid_utf8"),
+            (1009, "too_big"),
+            (1012, "service_restart"),
+            (4001, "invalid_token"),
+            (4003, "forbidden"),
+            (4004, "protocol_error"),
+            (4009, "connection_limit"),
+            (4010, "connect_timeout"),
+            (4011, "session_revoked"),
+            (4100, "overloaded"),
+            (4101, "slow_consumer"),
+            (4102, "rate_limited"),
+            (4103, "internal"),
+            (4200, "token_expired"),
+            (4201, "rebalance"),
+            (4202, "no_pong"),
+            (4203, "insufficient_state"),
+        ] {
+            assert!(codes.contains(&wanted), "{wanted:?}");
+        }
+        let mut unique = codes.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), codes.len());
+    }
+}

@@ -1,0 +1,101 @@
+//! The lane of server-sent events: a response whose body is what its connection has to write.
+
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use actix_web::http::{Version, header};
+use actix_web::{HttpRequest, HttpResponse};
+use bytes::{Bytes, BytesMut};
+use futures::Stream;
+use muster_actors::Error;
+use muster_actors::feed::{ConnId, Position};
+
+use super::{Admitted, Collected, Framing, Line, Link, Next, Opening, Positions, Shard};
+
+/// Streams these channels from where the listener stands in each.
+///
+/// # Errors
+/// `Invalid` for a name that no channel has, `RateLimited` for a person with too many connections.
+pub fn listen(
+    shard: Rc<Shard>,
+    request: &HttpRequest,
+    admitted: Admitted,
+    channels: Vec<(String, Option<Position>)>,
+) -> Result<HttpResponse, Error> {
+    // Other requests share the transport of HTTP/2.
+    let line = request.conn_data::<Line>().filter(|_| request.version() < Version::HTTP_2).cloned();
+    let waker = Rc::new(RefCell::new(None));
+    let opening = Opening {
+        link: Box::new(Reach { waker: Rc::clone(&waker), line }),
+        framing: Framing::Events(Positions::new(channels.clone())),
+        admitted: Some(admitted),
+        place: None,
+        url: Rc::from(""),
+        channels,
+    };
+    let conn = shard.open(opening)?;
+    Ok(HttpResponse::Ok()
+        .content_type("text/event-stream; charset=utf-8")
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header(("x-accel-buffering", "no"))
+        .streaming(Body { shard, conn, waker, ended: false }))
+}
+
+struct Reach {
+    waker: Rc<RefCell<Option<Waker>>>,
+    line: Option<Line>,
+}
+
+impl Link for Reach {
+    fn wake(&self) {
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    fn cut(&self) {
+        match &self.line {
+            Some(line) => line.cut(),
+            // Polled, it finds itself given up and ends.
+            None => self.wake(),
+        }
+    }
+}
+
+struct Body {
+    shard: Rc<Shard>,
+    conn: ConnId,
+    waker: Rc<RefCell<Option<Waker>>>,
+    ended: bool,
+}
+
+impl Stream for Body {
+    type Item = Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        let Collected { frames, next } = this.shard.collect(this.conn);
+        this.ended = next == Next::End;
+        if !frames.is_empty() {
+            let mut all = BytesMut::with_capacity(frames.iter().map(Bytes::len).sum());
+            frames.iter().for_each(|frame| all.extend_from_slice(frame));
+            return Poll::Ready(Some(Ok(all.freeze())));
+        }
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        this.waker.borrow_mut().replace(task.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.shard.closed(self.conn);
+    }
+}

@@ -1,0 +1,173 @@
+//! Pure: what a client's frame asks.
+
+use std::collections::BTreeMap;
+
+use muster_actors::feed::Position;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::FilterAsk;
+use super::fault::{Fault, FaultKind};
+
+/// A frame that was understood.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// Wants exactly one reply.
+    pub(super) id: Option<u32>,
+    pub(super) what: Result<What, Fault>,
+}
+
+#[derive(Debug)]
+pub(super) enum What {
+    Heartbeat,
+    Connect(Connect),
+    Subscribe(Subscribe),
+    Unsubscribe(Channel),
+    Refresh(Refresh),
+    History(History),
+    Presence(Channel),
+    Command(Command),
+}
+
+/// Where a client stands in a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Since {
+    pub epoch: String,
+    pub offset: u64,
+}
+
+impl From<Since> for Position {
+    fn from(since: Since) -> Self {
+        Self { epoch: since.epoch.into(), offset: since.offset }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Connect {
+    pub(super) token: Option<String>,
+    pub(super) dpop: Option<String>,
+    pub(super) subs: BTreeMap<String, SubOptions>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SubOptions {
+    pub(super) since: Option<Since>,
+    pub(super) filter: Option<FilterAsk>,
+    pub(super) snapshot: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Subscribe {
+    pub(super) ch: String,
+    #[serde(default)]
+    pub(super) since: Option<Since>,
+    #[serde(default)]
+    pub(super) filter: Option<FilterAsk>,
+    #[serde(default)]
+    pub(super) snapshot: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Channel {
+    pub(super) ch: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Refresh {
+    pub(super) token: String,
+    #[serde(default)]
+    pub(super) dpop: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct History {
+    pub(super) ch: String,
+    #[serde(default)]
+    pub(super) since: Option<Since>,
+    #[serde(default)]
+    pub(super) limit: Option<usize>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Command {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) target: Option<String>,
+    #[serde(default)]
+    pub(super) args: Option<Box<RawValue>>,
+    #[serde(default)]
+    pub(super) idem: Option<String>,
+}
+
+/// The frame with its parts unread, so that a wrong part is told to its `id`.
+#[derive(Debug, Deserialize)]
+struct Frame<'a> {
+    id: Option<u32>,
+    #[serde(borrow)]
+    connect: Option<&'a RawValue>,
+    #[serde(borrow)]
+    subscribe: Option<&'a RawValue>,
+    #[serde(borrow)]
+    unsubscribe: Option<&'a RawValue>,
+    #[serde(borrow)]
+    refresh: Option<&'a RawValue>,
+    #[serde(borrow)]
+    history: Option<&'a RawValue>,
+    #[serde(borrow)]
+    presence: Option<&'a RawValue>,
+    #[serde(borrow)]
+    command: Option<&'a RawValue>,
+}
+
+/// No JSON object, or an `id` that is none: the connection has a mistake that no reply could name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+pub(super) fn read(text: &str) -> Result<Request, Unreadable> {
+    let frame: Frame = serde_json::from_str(text).map_err(|_| Unreadable)?;
+    // A sequence is as good to serde as the fields' names.
+    if frame.id == Some(0) || !text.trim_start().starts_with('{') {
+        return Err(Unreadable);
+    }
+    let found = [
+        frame.connect.map(|raw| part("connect", raw, What::Connect)),
+        frame.subscribe.map(|raw| part("subscribe", raw, What::Subscribe)),
+        frame.unsubscribe.map(|raw| part("unsubscribe", raw, What::Unsubscribe)),
+        frame.refresh.map(|raw| part("refresh", raw, What::Refresh)),
+        frame.history.map(|raw| part("history", raw, What::History)),
+        frame.presence.map(|raw| part("presence", raw, What::Presence)),
+        frame.command.map(|raw| part("command", raw, What::Command)),
+    ];
+    let mut found = found.into_iter().flatten();
+    let what = match (found.next(), found.next(), frame.id) {
+        (Some(what), None, _) => what,
+        // Frames of a later version that want no reply are passed over.
+        (None, _, None) => Ok(What::Heartbeat),
+        (None, _, Some(_)) => Err(Fault::new(
+            FaultKind::BadRequest,
+            "a frame with an id holds one of connect, subscribe, unsubscribe, refresh, history, presence, command",
+        )),
+        (Some(_), Some(_), _) => Err(Fault::new(FaultKind::BadRequest, "a frame holds one request: send two frames")),
+    };
+    Ok(Request { id: frame.id, what })
+}
+
+fn part<'a, T: Deserialize<'a>>(name: &str, raw: &'a RawValue, make: fn(T) -> What) -> Result<What, Fault> {
+    serde_json::from_str(raw.get())
+        .map(make)
+        .map_err(|error| Fault::new(FaultKind::BadRequest, format!("{name}: {}", without_place(&error))))
+}
+
+/// The place would be one within the part, which nobody sees.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+/// Whether a name can be a channel's: no wildcard, space or control character.
+pub(super) fn is_channel(name: &str) -> bool {
+    (1..=255).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':'))
+}

@@ -1,0 +1,23 @@
+//! The protocol `muster.v1.json`, knowing no transport: frames, what they mean, when a session ends.
+
+mod bucket;
+mod fault;
+mod filter;
+mod inbound;
+mod options;
+pub(crate) mod outbound;
+mod session;
+
+pub use bucket::Rate;
+pub use fault::{Fault, FaultKind};
+pub use filter::{Box4, Filter, FilterAsk, SEVERITIES, spans};
+pub use inbound::Since;
+pub use options::ProtocolOptions;
+pub(crate) use outbound as said;
+pub(crate) use session::fault_of as refused;
+pub use session::{CommandAsk, Effect, Peer, Refusal, Session, Who};
+
+/// The subprotocol that a handshake names.
+pub const SUBPROTOCOL: &str = "muster.v1.json";
+/// The heartbeat's text, the same for everybody.
+pub const HEARTBEAT: &[u8] = b"{}";

@@ -1,0 +1,193 @@
+//! Pure: what the parts of the server answer to a session's asks.
+
+use std::sync::Arc;
+
+use muster_actors::Millis;
+use muster_actors::feed::{Denied, Publication, Refused, Subscribed};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::requests::fault_to;
+use super::{Ask, Effect, Live, Phase, Refusal, Session, Who, may, outbound};
+use crate::ws::Close;
+use crate::ws::protocol::fault::{Fault, FaultKind};
+
+impl Session {
+    /// A token was checked.
+    pub fn on_authenticated(&mut self, tag: u64, answer: Result<Who, Refusal>, now: Millis) -> Vec<Effect> {
+        let Some((ask, _)) = self.asks.remove(&tag) else { return Vec::new() };
+        let who = match answer {
+            Ok(who) if may(&who.person) => who,
+            Ok(_) => return self.close(Close::Forbidden),
+            Err(refusal) => return self.close(refusal.close()),
+        };
+        match (ask, std::mem::replace(&mut self.phase, Phase::Closed)) {
+            (Ask::Connect(id), Phase::Checking { connect, .. }) => {
+                self.phase = Phase::Live(Live { who, warned: false, greeted: true });
+                self.greet(id, connect, now)
+            }
+            (Ask::Refresh(id), Phase::Live(live)) => {
+                let same = live.who.person.user_id == who.person.user_id
+                    && live.who.person.session_id == who.person.session_id;
+                let greeted = live.greeted;
+                self.phase = Phase::Live(live);
+                if !same {
+                    return self.close(Close::InvalidToken);
+                }
+                let body = json!({ "exp": who.exp.seconds(), "server_time": now.rfc3339() });
+                self.phase = Phase::Live(Live { who, warned: false, greeted });
+                id.map(|id| Effect::Send(outbound::ok(id, &body))).into_iter().collect()
+            }
+            (_, before) => {
+                self.phase = before;
+                Vec::new()
+            }
+        }
+    }
+
+    /// The hub answered for a subscription. What follows it comes after the effects of this.
+    pub fn on_subscribed(&mut self, tag: u64, answer: Result<Box<Subscribed>, Refused>, now: Millis) -> Vec<Effect> {
+        // The hub was told that the connection is gone.
+        if self.is_closed() {
+            return Vec::new();
+        }
+        let subscribed = match answer {
+            Ok(subscribed) => subscribed,
+            Err(refused) => return self.refused(tag, &fault_of(&refused), now),
+        };
+        let Some((ask, _)) = self.asks.remove(&tag) else { return self.forgotten(subscribed.channel) };
+        let Some(sub) = ask.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
+            // It was ended while it was asked for; whoever asked is told all the same.
+            let mut out = self.forgotten(subscribed.channel);
+            if !matches!(ask, Ask::Resume(_) | Ask::Own(_)) {
+                self.asks.insert(tag, (ask, now));
+                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "ended before it stood"), now));
+            }
+            return out;
+        };
+        let resumed = matches!(ask, Ask::Resume(_));
+        if resumed && subscribed.recovered.is_err() {
+            return self.close(Close::InsufficientState);
+        }
+        sub.stands = true;
+        let filter = sub.filter.clone();
+        let passes = |publication: &Arc<Publication>| {
+            filter.as_ref().is_none_or(|filter| filter.passes(&publication.name, &publication.traits))
+        };
+        let missed: Vec<_> = subscribed.missed.iter().filter(|publication| passes(publication)).cloned().collect();
+        let body = outbound::subscription(&subscribed, missed.len());
+        let filtered = filter.is_some();
+        let channel = Arc::clone(&subscribed.channel);
+        let listen = Effect::Listen {
+            channel: Arc::clone(&channel),
+            filter,
+            latest: subscribed.latest,
+            position: subscribed.position,
+        };
+        let mut told = Vec::new();
+        if !missed.is_empty() {
+            told.push(Effect::Missed(missed));
+        }
+        if filtered {
+            told.push(Effect::Positions(vec![Arc::clone(&channel)]));
+        }
+        let mut out = vec![listen];
+        match ask {
+            Ask::Open(_) => {
+                if let Some(opening) = &mut self.opening {
+                    opening.subs.insert(channel.as_ref().to_owned(), Value::Object(body));
+                    opening.waiting = opening.waiting.saturating_sub(1);
+                    opening.then.extend(told);
+                }
+                out.extend(self.opened(now));
+            }
+            Ask::Subscribe(Some(id), _) => {
+                let mut whole = serde_json::Map::new();
+                whole.insert("ch".to_owned(), json!(&*channel));
+                whole.extend(body);
+                out.push(Effect::Send(outbound::ok(id, &Value::Object(whole))));
+                out.extend(told);
+            }
+            _ => out.extend(told),
+        }
+        out
+    }
+
+    /// A part of the history, who is present, or what a command came to.
+    pub fn on_answer(&mut self, tag: u64, answer: Result<Box<RawValue>, Fault>, now: Millis) -> Vec<Effect> {
+        match answer {
+            Err(fault) => self.refused(tag, &fault, now),
+            Ok(body) => match self.asks.remove(&tag) {
+                Some((Ask::Other(Some(id)), _)) => vec![Effect::Send(outbound::done(id, &body))],
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// An ask is answered by a refusal.
+    pub(super) fn refused(&mut self, tag: u64, fault: &Fault, now: Millis) -> Vec<Effect> {
+        let Some((ask, _)) = self.asks.remove(&tag) else { return Vec::new() };
+        // It may have taken the place of one that stood.
+        let left = ask.channel().cloned().filter(|channel| self.subs.remove(channel).is_some());
+        let mut out = match ask {
+            Ask::Connect(_) | Ask::Refresh(_) => self.close(Close::Overloaded),
+            Ask::Resume(_) => self.close(Close::InsufficientState),
+            Ask::Own(channel) => {
+                tracing::warn!(conn = self.conn, %channel, why = fault.message, "no channel of the user's own");
+                Vec::new()
+            }
+            Ask::Open(channel) => {
+                if let Some(opening) = &mut self.opening {
+                    opening.subs.insert(channel.as_ref().to_owned(), json!({ "error": fault.json() }));
+                    opening.waiting = opening.waiting.saturating_sub(1);
+                }
+                self.opened(now)
+            }
+            Ask::Subscribe(id, _) | Ask::Other(id) => fault_to(id, fault),
+        };
+        if let Some(channel) = left.filter(|_| !self.is_closed()) {
+            out.insert(0, Effect::Leave { channel });
+        }
+        out
+    }
+
+    /// The reply to `connect`, if nothing that it waits for is left.
+    pub(super) fn opened(&mut self, now: Millis) -> Vec<Effect> {
+        if self.opening.as_ref().is_none_or(|opening| opening.waiting > 0) {
+            return Vec::new();
+        }
+        let (Some(opening), Some(who)) = (self.opening.take(), self.who().cloned()) else { return Vec::new() };
+        let welcome = outbound::Welcome {
+            conn: &self.conn,
+            user: &who.person.user_id,
+            exp: who.exp,
+            ping_seconds: self.options.heartbeat.as_secs(),
+            now,
+            max_subscriptions: self.options.max_subscriptions,
+            max_frame: self.options.max_frame,
+            subs: opening.subs,
+        };
+        let reply = opening.id.map(|id| Effect::Send(outbound::ok(id, &welcome.json())));
+        reply.into_iter().chain(opening.then).collect()
+    }
+
+    /// An answer that nobody waits for any more: the hub is told, unless a newer ask for the channel stands.
+    fn forgotten(&self, channel: Arc<str>) -> Vec<Effect> {
+        if self.subs.contains_key(&channel) { Vec::new() } else { vec![Effect::Leave { channel }] }
+    }
+}
+
+/// A channel that is not there, one of a name that no rule knows and one that the viewer must not know of look the same.
+pub(crate) fn fault_of(refused: &Refused) -> Fault {
+    match refused {
+        Refused::Forbidden(permission) => {
+            Fault::new(FaultKind::PermissionDenied, format!("this needs the permission `{permission}`"))
+        }
+        Refused::NoChannel | Refused::Denied(Denied::NotFound) => {
+            Fault::new(FaultKind::NotFound, "there is no such channel, or it is not for you")
+        }
+        Refused::Denied(Denied::Unavailable) => {
+            Fault::new(FaultKind::Unavailable, "what the channel is about does not answer now: try again")
+        }
+    }
+}

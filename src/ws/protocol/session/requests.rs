@@ -1,0 +1,223 @@
+//! Pure: what the client sends.
+
+use std::sync::Arc;
+
+use muster_actors::Millis;
+use muster_actors::feed::Position;
+
+use super::inbound::{self, What};
+use super::{Ask, CommandAsk, Effect, Opening, Peer, Phase, Session, Sub, Subscriber, outbound};
+use crate::ws::Close;
+use crate::ws::protocol::fault::{Fault, FaultKind};
+use crate::ws::protocol::filter::{Filter, FilterAsk};
+
+const MAX_HISTORY: usize = 500;
+const HISTORY: usize = 50;
+
+impl Session {
+    /// A frame came that holds nothing to answer, such as a pong.
+    pub fn on_noise(&mut self, now: Millis) -> Vec<Effect> {
+        self.pong_by = None;
+        if self.is_closed() || self.frames.take(now) { Vec::new() } else { self.close(Close::RateLimited) }
+    }
+
+    /// A text came.
+    pub fn on_text(&mut self, text: &str, now: Millis) -> Vec<Effect> {
+        let limited = self.on_noise(now);
+        if self.is_closed() {
+            return limited;
+        }
+        // Nothing at all is no mistake, but counted.
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let Ok(request) = inbound::read(text) else { return self.close(Close::ProtocolError) };
+        let id = request.id;
+        match request.what {
+            Ok(What::Heartbeat) => Vec::new(),
+            Ok(What::Connect(connect)) => self.connect(id, connect, now),
+            _ if self.who().is_none() => self.close(Close::ProtocolError),
+            Err(fault) => fault_to(id, &fault),
+            Ok(_) if self.asks.len() >= self.options.max_waiting => {
+                fault_to(id, &Fault::new(FaultKind::TooManyRequests, "wait for the replies to earlier requests"))
+            }
+            Ok(What::Subscribe(ask)) => {
+                let checked = self.subscribable(&ask.ch, ask.filter);
+                match checked {
+                    Ok((channel, filter)) => {
+                        self.claim(&channel, filter);
+                        let tag = self.ask(Ask::Subscribe(id, Arc::clone(&channel)), now);
+                        let since = ask.since.map(Position::from);
+                        vec![Effect::Subscribe { tag, channel, since, snapshot: ask.snapshot }]
+                    }
+                    Err(fault) => fault_to(id, &fault),
+                }
+            }
+            Ok(What::Unsubscribe(ask)) => self.unsubscribe(id, &ask.ch, now),
+            Ok(What::Refresh(ask)) => {
+                let tag = self.ask(Ask::Refresh(id), now);
+                vec![Effect::Authenticate { tag, token: ask.token, dpop: ask.dpop }]
+            }
+            Ok(What::History(ask)) => match (inbound::is_channel(&ask.ch), ask.limit.unwrap_or(HISTORY)) {
+                (false, _) => fault_to(id, &bad_channel()),
+                (true, limit @ 1..=MAX_HISTORY) => {
+                    let tag = self.ask(Ask::Other(id), now);
+                    vec![Effect::History { tag, channel: ask.ch, since: ask.since, limit }]
+                }
+                (true, _) => fault_to(id, &bad(format!("history.limit must be 1 to {MAX_HISTORY}"))),
+            },
+            Ok(What::Presence(ask)) if inbound::is_channel(&ask.ch) => {
+                let tag = self.ask(Ask::Other(id), now);
+                vec![Effect::Presence { tag, channel: ask.ch }]
+            }
+            Ok(What::Presence(_)) => fault_to(id, &bad_channel()),
+            Ok(What::Command(ask)) => self.command(id, ask, now),
+        }
+    }
+
+    /// A bare listener asks for its channels.
+    ///
+    /// # Errors
+    /// The first channel that cannot be asked for.
+    pub fn listen(&mut self, channels: Vec<(String, Option<Position>)>, now: Millis) -> Result<Vec<Effect>, Fault> {
+        let mut out = Vec::new();
+        for (channel, since) in channels {
+            let (channel, filter) = self.subscribable(&channel, None)?;
+            self.claim(&channel, filter);
+            let tag = self.ask(Ask::Subscribe(Some(1), Arc::clone(&channel)), now);
+            out.push(Effect::Subscribe { tag, channel, since, snapshot: true });
+        }
+        Ok(out)
+    }
+
+    fn connect(&mut self, id: Option<u32>, connect: inbound::Connect, now: Millis) -> Vec<Effect> {
+        match &mut self.phase {
+            Phase::Live(live) if !live.greeted && connect.token.is_none() => {
+                live.greeted = true;
+                self.greet(id, connect, now)
+            }
+            // A token beside the handshake's has to be of the same session: what `refresh` checks.
+            Phase::Waiting { until } => match connect.token.clone() {
+                Some(token) => {
+                    let (until, dpop) = (*until, connect.dpop.clone());
+                    self.phase = Phase::Checking { until, connect };
+                    let tag = self.ask(Ask::Connect(id), now);
+                    vec![Effect::Authenticate { tag, token, dpop }]
+                }
+                None => self.close(Close::InvalidToken),
+            },
+            Phase::Live(_) | Phase::Checking { .. } => self.close(Close::ProtocolError),
+            Phase::Closed => Vec::new(),
+        }
+    }
+
+    /// The reply to `connect`, once everything that it subscribes to is answered.
+    pub(super) fn greet(&mut self, id: Option<u32>, connect: inbound::Connect, now: Millis) -> Vec<Effect> {
+        let mut opening = Opening { id, waiting: 0, subs: serde_json::Map::new(), then: Vec::new() };
+        let mut out = Vec::new();
+        for (name, options) in connect.subs {
+            match self.subscribable(&name, options.filter) {
+                Ok((channel, filter)) => {
+                    self.claim(&channel, filter);
+                    opening.waiting += 1;
+                    let tag = self.ask(Ask::Open(Arc::clone(&channel)), now);
+                    let since = options.since.map(Position::from);
+                    out.push(Effect::Subscribe { tag, channel, since, snapshot: options.snapshot });
+                }
+                Err(fault) => {
+                    let name: String = name.chars().take(255).collect();
+                    opening.subs.insert(name, serde_json::json!({ "error": fault.json() }));
+                }
+            }
+        }
+        self.opening = Some(opening);
+        self.subscribe_own(&mut out, now);
+        out.extend(self.opened(now));
+        out
+    }
+
+    /// The person's own channel, unless it was asked for by name.
+    pub(super) fn subscribe_own(&mut self, out: &mut Vec<Effect>, now: Millis) {
+        let Some(who) = self.who().filter(|_| self.peer == Peer::Socket) else { return };
+        let channel: Arc<str> = format!("user:{}", who.person.user_id).into();
+        if !self.subs.contains_key(&channel) {
+            self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
+            let tag = self.ask(Ask::Own(Arc::clone(&channel)), now);
+            out.push(Effect::Subscribe { tag, channel, since: None, snapshot: false });
+        }
+    }
+
+    fn subscribable(&self, name: &str, filter: Option<FilterAsk>) -> Result<(Arc<str>, Option<Filter>), Fault> {
+        if !inbound::is_channel(name) {
+            return Err(bad_channel());
+        }
+        if self.subs.get(name).is_some_and(|sub| sub.by == Subscriber::Client) {
+            return Err(Fault::new(FaultKind::AlreadySubscribed, "unsubscribe first to change a filter or a position"));
+        }
+        let counted = self.subs.values().filter(|sub| sub.by == Subscriber::Client).count();
+        if counted >= self.options.max_subscriptions {
+            let most = format!("a connection has {} subscriptions at most", self.options.max_subscriptions);
+            return Err(Fault::new(FaultKind::TooManySubscriptions, most));
+        }
+        let filter = filter.map(FilterAsk::checked).transpose().map_err(bad)?;
+        Ok((name.into(), filter.filter(|filter| !filter.is_open())))
+    }
+
+    /// The client wants the channel: what the server asked for by itself is of no matter any more.
+    fn claim(&mut self, channel: &Arc<str>, filter: Option<Filter>) {
+        let own = |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Resume(name) if name == channel);
+        self.asks.retain(|_, (ask, _)| !own(ask));
+        self.subs.insert(Arc::clone(channel), Sub { filter, stands: false, by: Subscriber::Client });
+    }
+
+    fn unsubscribe(&mut self, id: Option<u32>, name: &str, now: Millis) -> Vec<Effect> {
+        let Some((channel, _)) = self.subs.remove_entry(name) else {
+            return fault_to(id, &Fault::new(FaultKind::NotFound, "this connection does not subscribe to it"));
+        };
+        let mut out = vec![Effect::Leave { channel: Arc::clone(&channel) }];
+        let of_it = |ask: &Ask| ask.channel() == Some(&channel);
+        let waiting: Vec<_> = self.asks.iter().filter(|(_, (ask, _))| of_it(ask)).map(|(tag, _)| *tag).collect();
+        for tag in waiting {
+            // What the server asked for by itself nobody waits for.
+            if matches!(self.asks.get(&tag), Some((Ask::Resume(_) | Ask::Own(_), _))) {
+                self.asks.remove(&tag);
+            } else {
+                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "unsubscribed before it stood"), now));
+            }
+        }
+        if let Some(id) = id {
+            out.push(Effect::Send(outbound::ok(id, &serde_json::json!({ "ch": &*channel }))));
+        }
+        out
+    }
+
+    fn command(&mut self, id: Option<u32>, ask: inbound::Command, now: Millis) -> Vec<Effect> {
+        if !self.commands.take(now) {
+            return self.close(Close::RateLimited);
+        }
+        let named = (1..=100).contains(&ask.name.len());
+        let visible =
+            |text: &String| (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if !named || !ask.idem.as_ref().is_none_or(visible) {
+            return fault_to(
+                id,
+                &bad("command.name has 1 to 100 bytes, command.idem 1 to 255 visible ASCII characters"),
+            );
+        }
+        let tag = self.ask(Ask::Other(id), now);
+        let ask = CommandAsk { name: ask.name, target: ask.target, args: ask.args, idem: ask.idem };
+        vec![Effect::Command { tag, ask }]
+    }
+}
+
+pub(super) fn fault_to(id: Option<u32>, fault: &Fault) -> Vec<Effect> {
+    id.map(|id| Effect::Send(outbound::error(id, fault))).into_iter().collect()
+}
+
+fn bad(message: impl Into<String>) -> Fault {
+    Fault::new(FaultKind::BadRequest, message)
+}
+
+fn bad_channel() -> Fault {
+    bad("a channel's name has 1 to 255 letters, digits, `_`, `-`, `.` and `:`; there are no wildcards")
+}

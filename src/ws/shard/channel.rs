@@ -1,0 +1,307 @@
+//! Pure: a channel as a thread sees it: a ring of what came, and for each subscriber a cursor into it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use muster_actors::feed::{Position, Publication};
+use slab::Slab;
+
+use super::grid::Grid;
+use crate::ws::protocol::Filter;
+
+/// With more boxes than this the grid is asked whom an event may concern.
+const MANY: usize = 64;
+
+/// A publication, encoded once for all sockets.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) frame: Bytes,
+    pub(super) publication: Arc<Publication>,
+}
+
+/// The newest value of a key that a member has not got yet.
+#[derive(Debug, Clone)]
+pub(super) struct Value {
+    pub(super) key: Arc<str>,
+    pub(super) offset: u64,
+    pub(super) json: Bytes,
+}
+
+/// A subscriber.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// Its place among the connections.
+    pub(super) conn: usize,
+    pub(super) filter: Option<Filter>,
+    /// The first entry that it has not got; `None` where it has all that concerns it.
+    pub(super) cursor: Option<u64>,
+    /// The last position told beside publications.
+    pub(super) told: Option<u64>,
+    pub(super) values: Vec<Value>,
+    /// Values that were replaced before it got them.
+    pub(super) skipped: Option<(u64, u64)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Channel {
+    pub(super) name: Arc<str>,
+    pub(super) epoch: Arc<str>,
+    /// The last offset that came.
+    pub(super) head: u64,
+    pub(super) latest: bool,
+    entries: VecDeque<Entry>,
+    bytes: usize,
+    /// The number of the first entry.
+    base: u64,
+    pub(super) members: Slab<Member>,
+    /// Members with a cursor.
+    waiting: usize,
+    grid: Grid,
+    /// Members without a box.
+    boxless: Vec<usize>,
+}
+
+impl Channel {
+    pub(super) fn new(name: Arc<str>, position: &Position, latest: bool) -> Self {
+        Self {
+            name,
+            epoch: Arc::clone(&position.epoch),
+            head: position.offset,
+            latest,
+            entries: VecDeque::new(),
+            bytes: 0,
+            base: 0,
+            members: Slab::new(),
+            waiting: 0,
+            grid: Grid::default(),
+            boxless: Vec::new(),
+        }
+    }
+
+    pub(super) fn join(&mut self, conn: usize, filter: Option<Filter>) -> usize {
+        let place = filter.as_ref().and_then(|filter| filter.bbox);
+        let member = Member { conn, filter, cursor: None, told: None, values: Vec::new(), skipped: None };
+        let index = self.members.insert(member);
+        match place {
+            Some(place) => self.grid.add(index, &place),
+            None => self.boxless.push(index),
+        }
+        index
+    }
+
+    pub(super) fn leave(&mut self, member: usize) {
+        let Some(left) = self.members.try_remove(member) else { return };
+        match left.filter.and_then(|filter| filter.bbox) {
+            Some(place) => self.grid.remove(member, &place),
+            None => self.boxless.retain(|known| *known != member),
+        }
+        if left.cursor.is_some() {
+            self.done();
+        }
+    }
+
+    /// Takes a publication in; `None` where it is known already. Says who gets it, and who had nothing waiting before.
+    pub(super) fn take(&mut self, publication: Arc<Publication>, frame: Bytes, got: &mut Vec<(usize, Was)>) {
+        let number = self.base + self.entries.len() as u64;
+        self.head = publication.offset;
+        let candidates = match publication.traits.bbox {
+            _ if self.grid.len() <= MANY => None,
+            None => Some(self.boxless.clone()),
+            Some(place) => Some(self.boxless.iter().copied().chain(self.grid.near(&place)).collect()),
+        };
+        let mut waiting = self.waiting;
+        let mut offer = |index: usize, member: &mut Member| {
+            let passes = member.filter.as_ref().is_none_or(|it| it.passes(&publication.name, &publication.traits));
+            if passes {
+                let was = if member.cursor.is_some() { Was::Behind } else { Was::Level };
+                waiting += usize::from(member.cursor.is_none());
+                member.cursor.get_or_insert(number);
+                got.push((index, was));
+            }
+        };
+        match candidates {
+            None => self.members.iter_mut().for_each(|(index, member)| offer(index, member)),
+            Some(candidates) => {
+                for index in candidates {
+                    if let Some(member) = self.members.get_mut(index) {
+                        offer(index, member);
+                    }
+                }
+            }
+        }
+        self.waiting = waiting;
+        if self.waiting > 0 {
+            self.bytes += frame.len();
+            self.entries.push_back(Entry { frame, publication });
+        }
+    }
+
+    /// The next entry for a member, which is past it then; `None` where it has all.
+    pub(super) fn next(&mut self, member: usize) -> Option<&Entry> {
+        let reader = self.members.get_mut(member)?;
+        let mut number = reader.cursor?;
+        loop {
+            let at = usize::try_from(number.saturating_sub(self.base)).ok();
+            let Some(entry) = at.and_then(|at| self.entries.get(at)) else {
+                reader.cursor = None;
+                self.done();
+                return None;
+            };
+            number += 1;
+            reader.cursor = Some(number);
+            let (name, traits) = (&entry.publication.name, &entry.publication.traits);
+            if reader.filter.as_ref().is_none_or(|filter| filter.passes(name, traits)) {
+                return at.and_then(|at| self.entries.get(at));
+            }
+        }
+    }
+
+    /// Up to where a member has considered everything.
+    pub(super) fn position(&self, member: usize) -> Position {
+        let cursor = self.members.get(member).and_then(|member| member.cursor);
+        let entry = cursor
+            .and_then(|number| usize::try_from(number.saturating_sub(self.base)).ok())
+            .and_then(|at| self.entries.get(at));
+        let offset = entry.map_or(self.head, |entry| entry.publication.offset.saturating_sub(1));
+        Position { epoch: Arc::clone(&self.epoch), offset }
+    }
+
+    /// Drops what everybody has got, and the oldest of what is too much. Says whose place is lost.
+    pub(super) fn trim(&mut self, frames: usize, bytes: usize) -> Vec<usize> {
+        let slowest = self.members.iter().filter_map(|(_, member)| member.cursor).min();
+        let keep_from = slowest.unwrap_or(u64::MAX);
+        while !self.entries.is_empty() && (self.base < keep_from || self.entries.len() > frames || self.bytes > bytes) {
+            self.base += 1;
+            self.bytes -= self.entries.pop_front().map_or(0, |entry| entry.frame.len());
+        }
+        let lost = |member: &Member| member.cursor.is_some_and(|cursor| cursor < self.base);
+        self.members.iter().filter(|(_, member)| lost(member)).map(|(_, member)| member.conn).collect()
+    }
+
+    pub(super) fn is_over(&self, frames: usize, bytes: usize) -> bool {
+        self.entries.len() > frames || self.bytes > bytes
+    }
+
+    /// Whether nobody has anything to get, so that there is nothing to trim.
+    pub(super) fn is_level(&self) -> bool {
+        self.waiting == 0
+    }
+
+    fn done(&mut self) {
+        self.waiting = self.waiting.saturating_sub(1);
+        if self.waiting == 0 {
+            self.base += self.entries.len() as u64;
+            self.entries = VecDeque::new();
+            self.bytes = 0;
+        }
+    }
+}
+
+/// Whether a member had something waiting already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Was {
+    Level,
+    Behind,
+}
+
+impl Member {
+    /// Takes the newest value of a key in; what it replaces is skipped.
+    pub(super) fn value(&mut self, value: Value) {
+        if let Some(at) = self.values.iter().position(|known| known.key == value.key) {
+            let old = self.values.remove(at).offset;
+            let (from, to) = self.skipped.unwrap_or((old, old));
+            self.skipped = Some((from.min(old), to.max(old)));
+        }
+        self.values.push(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_actors::Millis;
+    use muster_actors::feed::{Priority, Traits};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn publication(offset: u64, name: &str) -> Arc<Publication> {
+        Arc::new(Publication {
+            channel: "c".into(),
+            offset,
+            name: name.into(),
+            traits: Traits::default(),
+            priority: Priority::Normal,
+            at: Millis(0),
+            json: Bytes::from_static(b"{}"),
+        })
+    }
+
+    fn channel() -> Channel {
+        Channel::new("c".into(), &Position { epoch: "e".into(), offset: 0 }, false)
+    }
+
+    fn only(name: &str) -> Option<Filter> {
+        Some(Filter { types: Some(vec![name.to_owned()]), ..Filter::default() })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whoever reads when, everyone gets what passes its filter, in order, once; nothing is kept that nobody needs.
+        #[test]
+        fn everyone_gets_its_own_in_order(steps in prop::collection::vec((0_usize..3, any::<bool>()), 1..120)) {
+            let mut channel = channel();
+            let members = [channel.join(0, None), channel.join(1, only("a")), channel.join(2, only("b"))];
+            let mut got = [Vec::new(), Vec::new(), Vec::new()];
+            let mut told = Vec::new();
+            for (who, publishes) in steps {
+                if publishes {
+                    let name = if who == 0 { "a" } else { "b" };
+                    told.push(name);
+                    channel.take(publication(told.len() as u64, name), Bytes::from_static(b"x"), &mut Vec::new());
+                } else if let Some(entry) = channel.next(members[who]) {
+                    got[who].push(entry.publication.offset);
+                }
+                prop_assert!(channel.trim(1000, 1000).is_empty());
+            }
+            for who in 0..3 {
+                while let Some(entry) = channel.next(members[who]) {
+                    got[who].push(entry.publication.offset);
+                }
+                let wanted: Vec<u64> = told.iter().enumerate()
+                    .filter(|(_, name)| who == 0 || **name == ["", "a", "b"][who])
+                    .map(|(at, _)| at as u64 + 1).collect();
+                prop_assert_eq!(&got[who], &wanted);
+                prop_assert_eq!(channel.position(members[who]).offset, told.len() as u64);
+            }
+            prop_assert!(channel.is_level() && channel.entries.is_empty() && channel.bytes == 0);
+        }
+    }
+
+    #[test]
+    fn one_who_lags_beyond_the_ring_loses_its_place_and_nobody_else_does() {
+        let mut channel = channel();
+        let (slow, quick) = (channel.join(7, None), channel.join(8, None));
+        for offset in 1..=10 {
+            channel.take(publication(offset, "a"), Bytes::from_static(b"x"), &mut Vec::new());
+            while channel.next(quick).is_some() {}
+        }
+        assert_eq!(channel.position(slow).offset, 0);
+        assert_eq!(channel.trim(4, 1000), vec![7]);
+        channel.leave(slow);
+        assert!(channel.is_level() && channel.entries.is_empty());
+    }
+
+    #[test]
+    fn values_of_one_key_replace_one_another_and_what_was_skipped_is_known() {
+        let mut channel = channel();
+        let index = channel.join(0, None);
+        let member = channel.members.get_mut(index).unwrap();
+        for (offset, key) in [(5, "t"), (6, "h"), (7, "t"), (8, "t")] {
+            member.value(Value { key: key.into(), offset, json: Bytes::new() });
+        }
+        assert_eq!(member.values.iter().map(|value| value.offset).collect::<Vec<_>>(), [6, 8]);
+        assert_eq!(member.skipped, Some((5, 7)));
+    }
+}

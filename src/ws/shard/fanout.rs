@@ -1,0 +1,163 @@
+//! What the hub tells a shard, brought to those whom it concerns.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use muster_actors::Millis;
+use muster_actors::feed::{ConnId, Delivery, Priority, Publication};
+
+use super::channel::{Value, Was};
+use super::conn::{Place, Turn};
+use super::{Shard, Table};
+use crate::ws::{Close, ShardOptions, wire};
+
+impl Shard {
+    pub(super) fn deliver(&self, deliveries: Vec<Delivery>) {
+        let now = self.now();
+        let options = &self.sockets.options.shard;
+        let mut table = self.table.borrow_mut();
+        for delivery in deliveries {
+            match delivery {
+                Delivery::Publication(publication) => {
+                    for id in table.publish(publication, options, now) {
+                        self.evict(&mut table, id, now);
+                    }
+                }
+                Delivery::Latest { channel, key, offset, json } => table.newest(&channel, &key, offset, &json, now),
+                Delivery::Subscribed { conn: id, tag, answer } => {
+                    let effects = table.conn(id).map(|conn| conn.session.on_subscribed(tag, answer, now));
+                    self.drive(&mut table, id, effects.unwrap_or_default(), now);
+                }
+                Delivery::Unsubscribed { conn: id, channel, reason } => {
+                    let effects = table.conn(id).map(|conn| conn.session.on_unsubscribed(&channel, reason));
+                    self.drive(&mut table, id, effects.unwrap_or_default(), now);
+                }
+                Delivery::Reset => self.reset(&mut table, now),
+            }
+        }
+    }
+
+    /// Everybody subscribes anew from where it stands; what it has not got yet goes out before that.
+    fn reset(&self, table: &mut Table, now: Millis) {
+        for id in table.ids() {
+            let positions = table.settle(id);
+            let Some(conn) = table.conn(id) else { continue };
+            let position = |channel: &str| positions.get(channel).cloned();
+            let effects = conn.session.on_reset(position, now);
+            self.drive(table, id, effects, now);
+            table.wake(id, now);
+        }
+    }
+
+    /// The connection takes too little: its memory is free at once, and its transport ends.
+    pub(super) fn evict(&self, table: &mut Table, id: ConnId, now: Millis) {
+        let Some(conn) = table.conn(id) else { return };
+        let stalled = conn.woken.is_some_and(|at| now.since(at) >= self.sockets.options.shard.stalled_for);
+        tracing::info!(conn = conn.session.conn(), behind = conn.behind_bytes, stalled, "slow consumer evicted");
+        self.sockets.evicted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let effects = conn.session.close(Close::SlowConsumer);
+        if stalled {
+            conn.link.cut();
+            self.forget(table, id);
+        } else {
+            self.drive(table, id, effects, now);
+        }
+    }
+}
+
+impl Table {
+    pub(super) fn ids(&self) -> Vec<ConnId> {
+        self.conns.iter().map(|(_, conn)| conn.id).collect()
+    }
+
+    /// Brings a publication to its subscribers, and says who is too far behind.
+    fn publish(&mut self, publication: Arc<Publication>, options: &ShardOptions, now: Millis) -> Vec<ConnId> {
+        let Some(&index) = self.names.get(&publication.channel) else { return Vec::new() };
+        let Some(channel) = self.channels.get_mut(index) else { return Vec::new() };
+        if publication.offset <= channel.head {
+            return Vec::new();
+        }
+        let turn = if publication.priority == Priority::Urgent { Turn::Urgent } else { Turn::Normal };
+        let frame = wire::framed(&publication.json);
+        let length = frame.len();
+        let mut got = Vec::new();
+        channel.take(publication, frame, &mut got);
+        let mut slow = Vec::new();
+        for (member, was) in got {
+            let Some(conn) = channel.members.get(member).and_then(|member| self.conns.get_mut(member.conn)) else {
+                continue;
+            };
+            conn.behind_frames += 1;
+            conn.behind_bytes += length;
+            if was == Was::Level || turn == Turn::Urgent {
+                conn.ready(Place { channel: index, member }, turn);
+            }
+            if conn.woken.is_none() && !conn.session.holds() {
+                conn.woken = Some(now);
+                conn.link.wake();
+                if !std::mem::replace(&mut conn.watched, true) {
+                    self.watched.push(conn.id);
+                }
+            } else if conn.is_slow(options, now) {
+                slow.push(conn.id);
+            }
+        }
+        if channel.is_over(options.ring_frames, options.ring_bytes) {
+            let lost = channel.trim(options.ring_frames, options.ring_bytes);
+            slow.extend(lost.into_iter().filter_map(|conn| self.conns.get(conn)).map(|conn| conn.id));
+        }
+        slow
+    }
+
+    fn newest(&mut self, channel: &Arc<str>, key: &Arc<str>, offset: u64, json: &Bytes, now: Millis) {
+        let Some(&index) = self.names.get(channel) else { return };
+        let Some(found) = self.channels.get_mut(index) else { return };
+        found.head = found.head.max(offset);
+        let mut woken = Vec::new();
+        for (member, subscriber) in &mut found.members {
+            subscriber.value(Value { key: Arc::clone(key), offset, json: json.clone() });
+            if let Some(conn) = self.conns.get_mut(subscriber.conn) {
+                conn.ready(Place { channel: index, member }, Turn::Latest);
+                woken.push(conn.id);
+            }
+        }
+        for id in woken {
+            self.wake(id, now);
+        }
+    }
+
+    /// Moves what a connection has not got into its outbox, takes it out of all rings, and says where it stands.
+    fn settle(&mut self, id: ConnId) -> std::collections::HashMap<Arc<str>, muster_actors::feed::Position> {
+        let Some(index) = usize::try_from(id.0 & 0xff_ffff).ok() else { return Default::default() };
+        let Some(conn) = self.conns.get_mut(index) else { return Default::default() };
+        let mut positions = std::collections::HashMap::new();
+        let places = std::mem::take(&mut conn.places);
+        for (name, place) in &places {
+            let Some(channel) = self.channels.get_mut(place.channel) else { continue };
+            while let Some(entry) = channel.next(place.member) {
+                conn.outbox.push_back(conn.framing.entry(entry));
+            }
+            // Newest values have no history to resume in.
+            if !channel.latest {
+                positions.insert(Arc::clone(name), channel.position(place.member));
+            }
+        }
+        conn.forget_ready();
+        places.into_values().for_each(|place| self.leave(place));
+        positions
+    }
+}
+
+impl super::Conn {
+    /// Whether it is further behind than it may be, for longer than it may.
+    pub(super) fn is_slow(&mut self, options: &ShardOptions, now: Millis) -> bool {
+        let Some(woken) = self.woken else { return false };
+        let waits = now.since(woken);
+        if self.behind_frames <= options.max_behind_frames && self.behind_bytes <= options.max_behind_bytes {
+            self.over = None;
+            return waits >= options.no_progress;
+        }
+        let over = *self.over.get_or_insert(now);
+        waits >= options.stalled_for || now.since(over) >= options.behind_for
+    }
+}

@@ -1,0 +1,162 @@
+//! Pure: how a text leaves: as a WebSocket frame, or as a server-sent event.
+
+use std::sync::Arc;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use muster_actors::feed::{Position, Publication};
+use serde_json::json;
+
+use super::channel::Entry;
+#[cfg(test)]
+use crate::ws::protocol::HEARTBEAT;
+use crate::ws::{Close, wire};
+
+/// How a connection's texts leave.
+#[derive(Debug)]
+pub enum Framing {
+    Socket,
+    /// Events with an `id` that says where the listener stands in each of its channels.
+    Events(Positions),
+}
+
+/// Where a listener stands, in the order in which it named its channels.
+#[derive(Debug)]
+pub struct Positions(Vec<(Arc<str>, Option<Position>)>);
+
+impl Positions {
+    pub fn new(channels: impl IntoIterator<Item = (String, Option<Position>)>) -> Self {
+        Self(channels.into_iter().map(|(channel, position)| (channel.into(), position)).collect())
+    }
+
+    fn set(&mut self, channel: &str, change: impl FnOnce(&mut Option<Position>)) {
+        if let Some((_, position)) = self.0.iter_mut().find(|(known, _)| **known == *channel) {
+            change(position);
+        }
+    }
+
+    /// `<epoch>-<offset>` for each channel, with commas between; one whose place is unknown is empty.
+    fn id(&self) -> String {
+        let one = |(_, position): &(Arc<str>, Option<Position>)| {
+            position.as_ref().map_or_else(String::new, |at| format!("{}-{}", at.epoch, at.offset))
+        };
+        self.0.iter().map(one).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Reads an event's `id` back: a position for each channel.
+pub(crate) fn read_positions(id: &str) -> Option<Vec<Option<Position>>> {
+    let one = |text: &str| {
+        if text.is_empty() {
+            return Some(None);
+        }
+        let (epoch, offset) = text.rsplit_once('-')?;
+        Some(Some(Position { epoch: epoch.into(), offset: offset.parse().ok()? }))
+    };
+    id.split(',').map(one).collect()
+}
+
+impl Framing {
+    pub(super) fn text(&self, text: &[u8]) -> Bytes {
+        match self {
+            Self::Socket => wire::framed(text),
+            Self::Events(_) => event(None, text),
+        }
+    }
+
+    pub(super) fn heartbeat(&self) -> Bytes {
+        match self {
+            // Its header and the two braces, the same for everybody.
+            Self::Socket => Bytes::from_static(&[0x81, 2, b'{', b'}']),
+            Self::Events(_) => Bytes::from_static(b":\n\n"),
+        }
+    }
+
+    pub(super) fn close(&self, close: Close) -> Bytes {
+        match self {
+            Self::Socket => wire::close(close.code(), close.name()),
+            Self::Events(_) => {
+                let body = json!({ "code": close.code(), "reason": close.name() }).to_string();
+                Bytes::from(format!("event: close\ndata: {body}\n\n"))
+            }
+        }
+    }
+
+    /// A publication that the channel's ring holds.
+    pub(super) fn entry(&mut self, entry: &Entry) -> Bytes {
+        match self {
+            Self::Socket => entry.frame.clone(),
+            Self::Events(_) => self.publication(&entry.publication),
+        }
+    }
+
+    /// A publication that only this connection gets.
+    pub(super) fn publication(&mut self, publication: &Publication) -> Bytes {
+        match self {
+            Self::Socket => wire::framed(&publication.json),
+            Self::Events(positions) => {
+                positions.set(&publication.channel, |at| {
+                    if let Some(at) = at {
+                        at.offset = publication.offset;
+                    }
+                });
+                event(Some(&positions.id()), &publication.json)
+            }
+        }
+    }
+
+    /// The newest value of a key.
+    pub(super) fn value(&mut self, channel: &str, offset: u64, json: &Bytes) -> Bytes {
+        match self {
+            Self::Socket => wire::framed(json),
+            Self::Events(positions) => {
+                positions.set(channel, |at| {
+                    if let Some(at) = at {
+                        at.offset = at.offset.max(offset);
+                    }
+                });
+                event(Some(&positions.id()), json)
+            }
+        }
+    }
+
+    /// The channel is listened to from here on.
+    pub(super) fn listens(&mut self, channel: &str, position: &Position) {
+        if let Self::Events(positions) = self {
+            positions.set(channel, |at| *at = Some(position.clone()));
+        }
+    }
+}
+
+/// An event; a text of ours is one line.
+fn event(id: Option<&str>, text: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(text.len() + id.map_or(0, str::len) + 16);
+    if let Some(id) = id {
+        out.put_slice(b"id: ");
+        out.put_slice(id.as_bytes());
+        out.put_slice(b"\n");
+    }
+    out.put_slice(b"data: ");
+    out.put_slice(text);
+    out.put_slice(b"\n\n");
+    out.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heartbeat_is_its_own_frame() {
+        assert_eq!(Framing::Socket.heartbeat(), wire::framed(HEARTBEAT));
+    }
+
+    #[test]
+    fn an_events_id_leads_back_to_its_positions() {
+        let at = |epoch: &str, offset| Some(Position { epoch: epoch.into(), offset });
+        let channels = [("a".to_owned(), at("k-3", 7)), ("b".to_owned(), None), ("c".to_owned(), at("k", 0))];
+        let positions = Positions::new(channels.clone());
+        let read = read_positions(&positions.id()).unwrap();
+        assert_eq!(read, channels.map(|(_, position)| position));
+        assert!(read_positions("k3").is_none() && read_positions("k-x").is_none());
+    }
+}

@@ -1,0 +1,99 @@
+//! What drives a shard: the hub's deliveries, the time, the end.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::port::{Came, Deliveries};
+use super::{Shard, Table};
+use crate::ws::Close;
+
+/// Goes on until the hub or the thread is gone.
+pub(super) async fn run(shard: Rc<Shard>, mut deliveries: Deliveries) {
+    let _detach = Detach(Rc::clone(&shard));
+    let sockets = Arc::clone(shard.sockets());
+    let mut ending = sockets.ending.subscribe();
+    let mut ticks = tokio::time::interval(sockets.options.shard.tick);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            came = deliveries.next() => match came {
+                None => return,
+                Some(Came::Deliveries(what)) => {
+                    shard.deliver(what);
+                    // Lanes that were woken go first, so that the next bundle finds them level.
+                    tokio::task::yield_now().await;
+                }
+                Some(Came::Lost) => {
+                    tracing::warn!("a shard lost its place: its connections come again");
+                    shard.close_all(Close::InsufficientState);
+                }
+            },
+            _ = ticks.tick() => shard.tick(),
+            Ok(()) = ending.changed() => shard.close_all(Close::Restart),
+        }
+    }
+}
+
+struct Detach(Rc<Shard>);
+
+impl Drop for Detach {
+    fn drop(&mut self) {
+        self.0.sockets.feed.detach(self.0.shard_id());
+    }
+}
+
+impl Shard {
+    pub(super) fn close_all(&self, close: Close) {
+        let now = self.now();
+        let mut table = self.table.borrow_mut();
+        for id in table.ids() {
+            let effects = table.conn(id).map(|conn| conn.session.close(close)).unwrap_or_default();
+            self.drive(&mut table, id, effects, now);
+        }
+    }
+
+    /// Time passed: sessions that wait for it, those who take nothing, closes that are not answered.
+    pub(super) fn tick(&self) {
+        let now = self.now();
+        let options = &self.sockets.options.shard;
+        let mut table = self.table.borrow_mut();
+        for id in table.wheel.advance(now) {
+            let Some(conn) = table.conn(id) else { continue };
+            if conn.due.is_none_or(|due| due > now) {
+                continue;
+            }
+            conn.due = None;
+            let waits = conn.session.next().is_some_and(|next| next > now);
+            let effects = if waits { Vec::new() } else { conn.session.on_tick(now) };
+            self.drive(&mut table, id, effects, now);
+        }
+        self.look_after(&mut table, now);
+        for (_, channel) in &mut table.channels {
+            if !channel.is_level() {
+                channel.trim(options.ring_frames, options.ring_bytes);
+            }
+        }
+    }
+
+    fn look_after(&self, table: &mut Table, now: muster_actors::Millis) {
+        let options = &self.sockets.options.shard;
+        for id in std::mem::take(&mut table.watched) {
+            let Some(conn) = table.conn(id) else { continue };
+            if let Some(closing) = conn.closing {
+                if now.since(closing.since) >= options.linger {
+                    conn.link.cut();
+                    self.forget(table, id);
+                } else {
+                    table.watched.push(id);
+                }
+            } else if conn.is_slow(options, now) {
+                conn.watched = false;
+                self.evict(table, id, now);
+            } else if conn.woken.is_some() {
+                table.watched.push(id);
+            } else {
+                conn.watched = false;
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Tokens that are bound to a key, over HTTP.
+
+use muster_auth::PrivateKey;
+use muster_auth::dpop::sign_proof;
+use reqwest::Method;
+use serde_json::json;
+
+use super::now;
+use super::support::client::{Answer, Client, answer};
+use super::support::server::Muster;
+use super::support::{EMAIL, PASSWORD};
+
+const ME: &str = "/api/v1/auth/me";
+
+/// Somebody with a key of the device.
+struct Bound {
+    muster: Muster,
+    client: Client,
+    key: PrivateKey,
+    token: String,
+    refresh: String,
+}
+
+impl Bound {
+    async fn new(settings: &str) -> Self {
+        let muster = Muster::start(settings);
+        let client = muster.client().without_key();
+        let key = PrivateKey::generate().unwrap();
+        let login = json!({ "email": EMAIL, "password": PASSWORD });
+        let url = format!("http://{}/api/v1/auth/cli/login", muster.address);
+        let proof = sign_proof(&key, "POST", &url, None, None, now()).unwrap();
+        let got = answer(client.posting("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
+        assert_eq!(got.status, 200, "{}", got.text);
+        let token = |name: &str| got.json()["data"][name].as_str().unwrap().to_owned();
+        Self { muster, client, key, token: token("token"), refresh: token("refresh_token") }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.muster.address)
+    }
+
+    fn proof(&self) -> String {
+        sign_proof(&self.key, "GET", &self.url(ME), Some(&self.token), None, now()).unwrap()
+    }
+
+    async fn me(&self, scheme: &str, proof: Option<&str>) -> Answer {
+        let request = self.client.request(Method::GET, ME).header("authorization", format!("{scheme} {}", self.token));
+        answer(proof.into_iter().fold(request, |request, proof| request.header("DPoP", proof))).await
+    }
+
+    async fn refused(&self, proof: &str) {
+        let got = self.me("DPoP", Some(proof)).await;
+        assert_eq!((got.status, &got.json()["error"]["code"]), (401, &json!("invalid_dpop_proof")), "{}", got.text);
+        let challenge = got.header("www-authenticate").unwrap();
+        assert!(challenge.contains("DPoP ") && challenge.contains("invalid_dpop_proof"), "{challenge}");
+    }
+}
+
+#[tokio::test]
+async fn a26_a_bound_token_alone_opens_nothing() {
+    let bound = Bound::new("").await;
+    assert_eq!(super::access(&bound.token).cnf.unwrap().jkt, bound.key.public().thumbprint());
+    for scheme in ["Bearer", "DPoP"] {
+        let got = bound.me(scheme, None).await;
+        assert_eq!(got.status, 401, "{scheme}: {}", got.text);
+        let got = bound.me(scheme, Some(&bound.proof())).await;
+        assert_eq!(got.status, 200, "{scheme}: {}", got.text);
+    }
+    let strict = Bound::new("[auth]\nbound_bearer = \"reject\"").await;
+    assert_eq!(strict.me("Bearer", Some(&strict.proof())).await.status, 401);
+    assert_eq!(strict.me("DPoP", Some(&strict.proof())).await.status, 200);
+}
+
+#[tokio::test]
+async fn a27_a_proof_is_good_once_and_for_a_minute() {
+    let bound = Bound::new("").await;
+    let proof = bound.proof();
+    assert_eq!(bound.me("DPoP", Some(&proof)).await.status, 200);
+    bound.refused(&proof).await;
+    for iat in [now() - 70, now() + 70] {
+        let url = bound.url(ME);
+        bound.refused(&sign_proof(&bound.key, "GET", &url, Some(&bound.token), None, iat).unwrap()).await;
+    }
+}
+
+#[tokio::test]
+async fn a28_a_proof_is_for_one_request_of_one_key() {
+    let bound = Bound::new("").await;
+    let (url, token) = (bound.url(ME), Some(bound.token.as_str()));
+    let other = PrivateKey::generate().unwrap();
+    let sign = |key: &PrivateKey, htm: &str, htu: &str, token| sign_proof(key, htm, htu, token, None, now()).unwrap();
+    bound.refused(&sign(&bound.key, "POST", &url, token)).await;
+    bound.refused(&sign(&bound.key, "GET", &bound.url("/api/v1/auth/sessions"), token)).await;
+    bound.refused(&sign(&bound.key, "GET", "http://elsewhere.example/api/v1/auth/me", token)).await;
+    bound.refused(&sign(&bound.key, "GET", &url, Some("another.token.here"))).await;
+    bound.refused(&sign(&bound.key, "GET", &url, None)).await;
+    bound.refused(&sign(&other, "GET", &url, token)).await;
+    bound.refused("no.proof.atall").await;
+    assert_eq!(bound.me("DPoP", Some(&sign(&bound.key, "GET", &format!("{url}?a=b"), token))).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_bound_session_is_refreshed_by_its_key_alone() {
+    let bound = Bound::new("").await;
+    let url = bound.url("/api/v1/auth/refresh");
+    let body = json!({ "refresh_token": bound.refresh });
+    let with = |key: &PrivateKey| {
+        let proof = sign_proof(key, "POST", &url, None, None, now()).unwrap();
+        bound.client.posting("/api/v1/auth/refresh", &body).header("DPoP", proof)
+    };
+    assert_eq!(bound.client.post("/api/v1/auth/refresh", &body).await.status, 401);
+    assert_eq!(answer(with(&PrivateKey::generate().unwrap())).await.status, 401);
+    let got = answer(with(&bound.key)).await;
+    assert_eq!(got.status, 200, "whoever lacks the key ended nothing: {}", got.text);
+    let sessions = bound.muster.admin().await.get("/api/v1/auth/sessions").await.json();
+    assert_eq!(sessions["data"]["sessions"][1]["jkt"], json!(bound.key.public().thumbprint()));
+}
+
+#[tokio::test]
+async fn a_login_of_a_device_needs_a_proof() {
+    let muster = Muster::start("");
+    let client = muster.client().without_key();
+    let login = json!({ "email": EMAIL, "password": PASSWORD });
+    let got = client.post("/api/v1/auth/cli/login", &login).await;
+    assert_eq!((got.status, &got.json()["error"]["code"]), (400, &json!("invalid_dpop_proof")), "{}", got.text);
+}

@@ -1,0 +1,105 @@
+//! `muster login`, `muster users` and `muster signing`.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+
+use super::support::process::{Launch, program};
+use super::support::{EMAIL, PASSWORD};
+
+/// Runs the program with these arguments and this on standard input, at home in `folder`.
+fn muster(folder: &Path, args: &[&str], input: &str) -> Output {
+    let mut command = program(folder);
+    command.env("XDG_CONFIG_HOME", folder.join("settings")).env_remove("HTTP_PROXY").env_remove("http_proxy");
+    command.env("NO_PROXY", "127.0.0.1").args(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+#[test]
+fn a_login_is_bound_to_this_device_and_kept_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Launch::new(folder.path()).start();
+    let run = |args: &[&str], input: &str| muster(folder.path(), args, input);
+    let none = run(&["login", "--status"], "");
+    assert_eq!(none.status.code(), Some(1));
+    assert!(said(&none).contains("muster login --server"), "{}", said(&none));
+    let wrong = run(&["login", "--server", &process.url, "--email", EMAIL], "wrong\n");
+    assert_eq!((wrong.status.code(), said(&wrong).contains("password is wrong")), (Some(1), true), "{wrong:?}");
+    let who = json(&run(&["login", "--server", &process.url, "--json"], &format!("{EMAIL}\n{PASSWORD}\n")));
+    assert_eq!((who["email"].as_str(), who["role"].as_str()), (Some(EMAIL), Some("super_admin")));
+    for name in ["device-key.json", "session.json"] {
+        let mode = std::fs::metadata(folder.path().join("settings/muster").join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    assert_eq!(json(&run(&["login", "--status", "--json"], ""))["jkt"], who["jkt"]);
+
+    let made =
+        run(&["users", "--remote", "create", "--email", "ann@example.org", "--role", "operator", "--json"], PASSWORD);
+    assert_eq!(json(&made)["role"], "operator");
+    let off = json(&run(&["users", "--remote", "disable", "ANN@example.org", "--json"], ""));
+    assert_eq!(off["disabled"], true);
+    let listed = run(&["users", "--remote", "list"], "");
+    assert!(said(&listed).contains("disabled") && said(&listed).contains("ann@example.org"), "{}", said(&listed));
+    assert!(said(&run(&["signing", "--remote", "rotate"], "")).contains("published"));
+
+    assert!(run(&["logout"], "").status.success());
+    assert_eq!(run(&["login", "--status"], "").status.code(), Some(1));
+}
+
+#[test]
+fn people_are_managed_in_a_stopped_servers_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    Launch::new(folder.path()).start().kill();
+    let data = folder.path().join("store");
+    let run = |args: &[&str], input: &str| {
+        let all = [&args[..1], &["--data", data.to_str().unwrap()], &args[1..]].concat();
+        muster(folder.path(), &all, input)
+    };
+    let made = json(&run(
+        &["users", "create", "--email", "ann@example.org", "--role", "viewer", "--grant", "firmware:read", "--json"],
+        PASSWORD,
+    ));
+    assert_eq!(made["grants"], serde_json::json!(["firmware:read"]));
+    assert_eq!(json(&run(&["users", "role", "ann@example.org", "operator", "--json"], ""))["role"], "operator");
+    assert!(run(&["users", "password", "ann@example.org"], "another long password\n").status.success());
+    assert_eq!(json(&run(&["users", "list", "--json"], ""))["users"].as_array().unwrap().len(), 2);
+    let last = run(&["users", "disable", EMAIL], "");
+    assert_eq!((last.status.code(), said(&last).contains("last active super_admin")), (Some(1), true), "{last:?}");
+    assert_eq!(run(&["users", "delete", "nobody@example.org"], "").status.code(), Some(1));
+    assert_eq!(run(&["users", "role", "ann@example.org", "emperor"], "").status.code(), Some(2));
+    assert_eq!(json(&run(&["signing", "list", "--json"], ""))["keys"].as_array().unwrap().len(), 1);
+    assert!(run(&["users", "delete", "ann@example.org"], "").status.success());
+}
+
+#[test]
+fn a_folder_that_a_server_holds_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let _process = Launch::new(folder.path()).start();
+    let refused =
+        muster(folder.path(), &["users", "--data", folder.path().join("store").to_str().unwrap(), "list"], "");
+    assert_eq!((refused.status.code(), said(&refused).contains("--remote")), (Some(1), true), "{}", said(&refused));
+}
+
+#[test]
+fn help_shows_examples() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["login", "logout", "users", "signing"] {
+        let help = muster(folder.path(), &[command, "--help"], "");
+        assert!(help.status.success() && said(&help).contains("Example"), "{command}");
+    }
+}

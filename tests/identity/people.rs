@@ -1,0 +1,94 @@
+//! People over HTTP: made, changed, removed, and what becomes of their sessions.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::support::PASSWORD;
+use super::support::client::{Answer, Client, answer};
+use super::support::server::Muster;
+
+async fn patch(client: &Client, id: &Value, if_match: Option<&str>, body: Value) -> Answer {
+    let request = client.request(Method::PATCH, &format!("/api/v1/users/{}", id.as_str().unwrap()));
+    let request = request.header("content-type", "application/json").body(body.to_string());
+    answer(if_match.into_iter().fold(request, |request, version| request.header("if-match", version))).await
+}
+
+async fn user_of(client: &Client) -> Value {
+    client.get("/api/v1/auth/me").await.json()["data"].clone()
+}
+
+#[tokio::test]
+async fn a25_a_role_that_shrinks_shrinks_at_once() {
+    let muster = Muster::start("");
+    let admin = muster.admin().await;
+    let auditor = muster.person("ann", "auditor").await;
+    assert_eq!(auditor.get("/api/v1/users").await.status, 200);
+    let got = patch(&admin, &user_of(&auditor).await["id"], Some("1"), json!({ "role": "viewer" })).await;
+    assert_eq!(got.status, 200, "{}", got.text);
+    assert_eq!((got.header("etag"), &got.json()["data"]["version"]), (Some("\"2\""), &json!(2)));
+    assert_eq!(auditor.get("/api/v1/users").await.status, 403, "the same token");
+    assert_eq!(user_of(&auditor).await["role"], "viewer");
+}
+
+#[tokio::test]
+async fn changes_need_the_version_that_was_read() {
+    let muster = Muster::start("");
+    let admin = muster.admin().await;
+    let id = &user_of(&muster.person("ann", "viewer").await).await["id"];
+    assert_eq!(patch(&admin, id, None, json!({ "name": "Ann" })).await.status, 428);
+    assert_eq!(patch(&admin, id, Some("\"7\""), json!({ "name": "Ann" })).await.status, 412);
+    assert_eq!(patch(&admin, id, Some("\"1\""), json!({ "name": "Ann" })).await.status, 200);
+    let request = admin.request(Method::DELETE, &format!("/api/v1/users/{}", id.as_str().unwrap()));
+    assert_eq!(answer(request.header("if-match", "2")).await.status, 200);
+    assert_eq!(admin.get(&format!("/api/v1/users/{}", id.as_str().unwrap())).await.status, 404);
+}
+
+#[tokio::test]
+async fn nobody_grants_what_one_lacks_and_the_last_super_admin_stays() {
+    let muster = Muster::start("");
+    let (admin, boss) = (muster.admin().await, muster.person("boss", "admin").await);
+    let wish = |role: &str| json!({ "email": format!("{role}@example.org"), "password": PASSWORD, "role": role });
+    assert_eq!(boss.post("/api/v1/users", &wish("viewer")).await.status, 201);
+    for role in ["operator", "super_admin", "firmware_manager"] {
+        let got = boss.post("/api/v1/users", &wish(role)).await;
+        assert_eq!((got.status, &got.json()["error"]["code"]), (403, &json!("permission_denied")), "{}", got.text);
+    }
+    let top = user_of(&admin).await["id"].clone();
+    let own = user_of(&boss).await["id"].clone();
+    assert_eq!(patch(&boss, &own, Some("*"), json!({ "role": "super_admin" })).await.status, 403);
+    assert_eq!(patch(&boss, &top, Some("*"), json!({ "disabled": true })).await.status, 403);
+    let got = patch(&admin, &top, Some("*"), json!({ "disabled": true })).await;
+    assert_eq!((got.status, &got.json()["error"]["code"]), (409, &json!("last_super_admin")), "{}", got.text);
+    let reset = format!("/api/v1/users/{}/password", top.as_str().unwrap());
+    assert_eq!(boss.post(&reset, &json!({ "password": "a new password" })).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_reset_password_ends_every_session_of_its_person() {
+    let muster = Muster::start("");
+    let (admin, ann) = (muster.admin().await, muster.person("ann", "viewer").await);
+    let path = format!("/api/v1/users/{}/password", user_of(&ann).await["id"].as_str().unwrap());
+    assert_eq!(admin.post(&path, &json!({ "password": "short" })).await.status, 400);
+    let got = admin.post(&path, &json!({ "password": "a new long password" })).await;
+    assert_eq!(got.status, 200, "{}", got.text);
+    assert_eq!(ann.get("/api/v1/auth/me").await.status, 401);
+    muster.login("ann@example.org", "a new long password").await;
+}
+
+#[tokio::test]
+async fn a_person_is_made_once_for_one_idempotency_key() {
+    let muster = Muster::start("");
+    let admin = muster.admin().await;
+    let body = json!({ "email": "Ann@Example.org", "password": PASSWORD, "role": "viewer" });
+    let make = |body: &Value| admin.posting("/api/v1/users", body).header("idempotency-key", "k1");
+    let first = answer(make(&body)).await;
+    assert_eq!(first.status, 201, "{}", first.text);
+    assert_eq!(first.json()["data"]["email"], "ann@example.org");
+    let again = answer(make(&body)).await;
+    assert_eq!((again.status, again.header("idempotency-replayed")), (201, Some("true")));
+    assert_eq!(first.json(), again.json());
+    let other = answer(make(&json!({ "email": "b@example.org", "password": PASSWORD, "role": "viewer" }))).await;
+    assert_eq!((other.status, &other.json()["error"]["code"]), (409, &json!("idempotency_conflict")));
+    let taken = admin.post("/api/v1/users", &body).await;
+    assert_eq!((taken.status, &taken.json()["error"]["code"]), (409, &json!("email_taken")));
+}

@@ -1,0 +1,9 @@
+//! The live feed over real sockets.
+
+mod asyncapi;
+mod channels;
+mod faults;
+mod http;
+mod limits;
+mod sessions;
+mod world;

@@ -1,0 +1,43 @@
+//! A server with a feature behind the feed that answers for incidents.
+
+use std::sync::Arc;
+
+use muster_actors::feed::{Denied, Event, SnapshotAsk, SnapshotSource, StateItem, Traits};
+use serde_json::{Value, json, value::to_raw_value};
+
+use crate::support::server::Muster;
+
+/// Knows of one incident; whatever begins with `none` is not there.
+#[derive(Debug)]
+struct Incidents;
+
+impl SnapshotSource for Incidents {
+    fn ask(&self, ask: SnapshotAsk) {
+        let there = !ask.channel.contains(":none");
+        let data = to_raw_value(&json!({ "state": "reported" })).unwrap();
+        let state = vec![StateItem { id: "inc_1".to_owned(), version: 7, data }];
+        ask.reply.send(if there { Ok(state) } else { Err(Denied::NotFound) });
+    }
+}
+
+/// A server with these settings of the feed.
+pub(super) fn server(settings: &str) -> Muster {
+    let muster = Muster::start(settings);
+    for prefix in ["incidents", "devices", "alerts", "firmware"] {
+        muster.app.feed.register_source(prefix, Arc::new(Incidents));
+    }
+    muster
+}
+
+/// Tells of something on these channels.
+pub(super) fn tell(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
+    tell_with(muster, channels, name, data, Traits::default())
+}
+
+pub(super) fn tell_with(muster: &Muster, channels: &[&str], name: &str, data: Value, traits: Traits) -> String {
+    let channels = channels.iter().map(|channel| (*channel).to_owned()).collect();
+    let event = Event::new(name, muster.app.clock.now(), channels, &data).with(traits);
+    let id = event.id.clone();
+    muster.app.feed.publisher().publish(vec![event]);
+    id
+}

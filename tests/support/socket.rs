@@ -1,0 +1,283 @@
+//! Clients of the live feed: one that speaks the protocol, and one that sends whatever bytes a test wants.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{WebSocketStream, client_async};
+
+use super::client::PATIENCE;
+use super::server::Muster;
+use super::{EMAIL, PASSWORD};
+
+/// A live socket.
+pub struct Socket {
+    ws: WebSocketStream<TcpStream>,
+    next_id: u32,
+    /// Frames that came while a reply was waited for.
+    kept: VecDeque<Value>,
+}
+
+/// How a handshake was refused.
+#[derive(Debug)]
+pub struct Refused {
+    pub status: u16,
+    pub body: String,
+}
+
+/// What came.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Came {
+    Frame(Value),
+    /// A close frame with this code; 1006 where there was none.
+    Closed(u16),
+}
+
+/// A fresh token of a person.
+pub async fn token(muster: &Muster, email: &str) -> String {
+    let (_, answer) = muster.client().without_key().login(email, PASSWORD).await;
+    answer.json()["data"]["token"].as_str().unwrap().to_owned()
+}
+
+/// A fresh token of the first administrator.
+pub async fn admin_token(muster: &Muster) -> String {
+    token(muster, EMAIL).await
+}
+
+impl Socket {
+    /// Tries a handshake with these headers besides the necessary ones.
+    pub async fn shake(muster: &Muster, path: &str, headers: &[(&'static str, &str)]) -> Result<Self, Refused> {
+        let mut request = format!("ws://{}{path}", muster.address).into_client_request().unwrap();
+        request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("muster.v1.json"));
+        for (name, value) in headers {
+            request.headers_mut().append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        let stream = TcpStream::connect(muster.address).await.unwrap();
+        match patiently(client_async(request, stream)).await {
+            Ok((ws, response)) => {
+                assert_eq!(response.headers()["sec-websocket-protocol"], "muster.v1.json");
+                Ok(Self { ws, next_id: 0, kept: VecDeque::new() })
+            }
+            Err(Error::Http(response)) => {
+                let status = response.status().as_u16();
+                let body = response.body().clone().unwrap_or_default();
+                Err(Refused { status, body: String::from_utf8(body).unwrap() })
+            }
+            Err(error) => panic!("no handshake: {error}"),
+        }
+    }
+
+    /// With a token at the handshake, as programs do.
+    pub async fn open(muster: &Muster, token: &str) -> Self {
+        Self::shake(muster, "/api/v1/realtime", &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
+    }
+
+    /// Without one, as a page of the server does.
+    pub async fn page(muster: &Muster) -> Self {
+        let origin = format!("http://{}", muster.address);
+        Self::shake(muster, "/api/v1/realtime", &[("origin", &origin)]).await.unwrap()
+    }
+
+    /// A page that has said who it is.
+    pub async fn connect(muster: &Muster, token: &str) -> Self {
+        let mut socket = Self::page(muster).await;
+        let reply = socket.ask(json!({ "connect": { "token": token } })).await;
+        assert!(reply["ok"].is_object(), "{reply}");
+        socket
+    }
+
+    pub async fn send(&mut self, frame: &Value) {
+        self.ws.send(Message::text(frame.to_string())).await.unwrap();
+    }
+
+    pub async fn send_raw(&mut self, message: Message) {
+        self.ws.send(message).await.unwrap();
+    }
+
+    /// Sends a request under a new id.
+    pub async fn begin(&mut self, mut request: Value) -> u32 {
+        self.next_id += 1;
+        request["id"] = json!(self.next_id);
+        self.send(&request).await;
+        self.next_id
+    }
+
+    /// Sends a request and waits for its reply; other frames are still there to be read.
+    pub async fn ask(&mut self, request: Value) -> Value {
+        let id = self.begin(request).await;
+        self.reply(id).await
+    }
+
+    /// The reply to a request.
+    pub async fn reply(&mut self, id: u32) -> Value {
+        if let Some(at) = self.kept.iter().position(|frame| frame["id"] == json!(id)) {
+            return self.kept.remove(at).unwrap();
+        }
+        loop {
+            match self.read().await {
+                Came::Frame(frame) if frame["id"] == json!(id) => return frame,
+                Came::Frame(frame) => self.kept.push_back(frame),
+                Came::Closed(code) => panic!("closed with {code} before the reply to {id}"),
+            }
+        }
+    }
+
+    /// Subscribes and expects that it stands.
+    pub async fn subscribe(&mut self, body: Value) -> Value {
+        let reply = self.ask(json!({ "subscribe": body })).await;
+        assert!(reply["ok"].is_object(), "{reply}");
+        reply["ok"].clone()
+    }
+
+    /// The next frame that is no heartbeat; heartbeats are answered.
+    pub async fn next(&mut self) -> Came {
+        match self.kept.pop_front() {
+            Some(frame) => Came::Frame(frame),
+            None => self.read().await,
+        }
+    }
+
+    /// The next frame.
+    pub async fn frame(&mut self) -> Value {
+        match self.next().await {
+            Came::Frame(frame) => frame,
+            Came::Closed(code) => panic!("closed with {code}"),
+        }
+    }
+
+    /// The code that the socket is closed by; frames before it are passed over.
+    pub async fn closed(&mut self) -> u16 {
+        loop {
+            if let Came::Closed(code) = self.next().await {
+                return code;
+            }
+        }
+    }
+
+    /// The next heartbeat, unanswered.
+    pub async fn heartbeat(&mut self) {
+        loop {
+            match patiently(self.ws.next()).await {
+                Some(Ok(Message::Text(text))) if text.as_str() == "{}" => return,
+                Some(Ok(_)) => {}
+                other => panic!("no heartbeat but {other:?}"),
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Came {
+        loop {
+            match patiently(self.ws.next()).await {
+                Some(Ok(Message::Text(text))) if text.as_str() == "{}" => {
+                    self.ws.send(Message::text("{}")).await.unwrap();
+                }
+                Some(Ok(Message::Text(text))) => return Came::Frame(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Close(frame))) => return Came::Closed(frame.map_or(1005, |frame| frame.code.into())),
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Came::Closed(1006),
+            }
+        }
+    }
+}
+
+/// A socket whose bytes a test writes itself.
+pub struct Raw {
+    pub stream: TcpStream,
+}
+
+impl Raw {
+    /// A socket with that token; its side takes no more than a few KiB unread.
+    pub async fn open(muster: &Muster, token: &str) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        let mut stream = socket.connect(muster.address).await.unwrap();
+        let request = format!(
+            "GET /api/v1/realtime HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+             Authorization: Bearer {token}\r\n\r\n",
+            muster.address
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(patiently(stream.read_u8()).await.unwrap());
+        }
+        let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+        assert!(head.starts_with("http/1.1 101"), "{head}");
+        // RFC 6455, section 1.3: the answer to that key.
+        assert!(head.contains("s3pplmbitxaq9kygzzhzrbk+xoo="), "{head}");
+        Self { stream }
+    }
+
+    /// Sends bytes; a server that has had enough may be gone.
+    pub async fn send(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).await.is_ok()
+    }
+
+    /// A masked frame with this first byte.
+    pub async fn frame(&mut self, first: u8, payload: &[u8]) -> bool {
+        self.send(&masked(first, payload)).await
+    }
+
+    /// The code of the close frame that comes; 1006 where the connection ends without.
+    pub async fn close_code(&mut self) -> u16 {
+        loop {
+            let Ok(first) = patiently(self.stream.read_u8()).await else { return 1006 };
+            let Ok(short) = patiently(self.stream.read_u8()).await else { return 1006 };
+            let length = match short {
+                126 => u64::from(self.stream.read_u16().await.unwrap()),
+                127 => self.stream.read_u64().await.unwrap(),
+                short => short.into(),
+            };
+            let mut payload = vec![0; usize::try_from(length).unwrap()];
+            if patiently(self.stream.read_exact(&mut payload)).await.is_err() {
+                return 1006;
+            }
+            if first == 0x88 {
+                return u16::from_be_bytes([payload[0], payload[1]]);
+            }
+        }
+    }
+}
+
+/// A frame as RFC 6455, section 5.2 wants it of a client.
+pub fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mask = [0x37, 0xfa, 0x21, 0x3d];
+    let mut out = vec![first];
+    match payload.len() {
+        short @ 0..=125 => out.push(0x80 | u8::try_from(short).unwrap()),
+        middle @ 126..=0xffff => {
+            out.push(0x80 | 126);
+            out.extend(u16::try_from(middle).unwrap().to_be_bytes());
+        }
+        long => {
+            out.push(0x80 | 127);
+            out.extend((long as u64).to_be_bytes());
+        }
+    }
+    out.extend(mask);
+    out.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    out
+}
+
+/// Nothing of a test takes longer: a hang fails it.
+pub async fn patiently<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, future).await.expect("nothing came")
+}
+
+/// Waits until something is so that only the server's inside shows.
+pub async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let waited = async {
+        let mut looks = tokio::time::interval(Duration::from_millis(10));
+        while !is_so() {
+            looks.tick().await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, waited).await.is_ok(), "{what}");
+}
