@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::{CommandFactory, Subcommand};
 use muster_auth::PublicKey;
 
+use super::session::Device;
 use super::{Cli, fail};
 use crate::config;
-use crate::simulate::{Fleet, NAMES, Options, Profile, Summary};
+use crate::simulate::{Fleet, NAMES, Operator, Options, Profile, Summary};
 
 pub(super) const EXAMPLES: &str = "Examples:\n  muster simulate devices --count 200 --profile mixed --register\n  \
                                    muster simulate devices --help";
@@ -176,13 +177,8 @@ async fn drive(args: DevicesArgs) -> Result<Summary, String> {
 }
 
 fn options(args: &DevicesArgs) -> Result<Options, String> {
-    let token = match (args.register, &args.token_file) {
-        (false, _) => None,
-        (true, Some(path)) => Some(read_token(path)?),
-        (true, None) => config::token(),
-    };
     Ok(Options {
-        token,
+        operator: operator(args)?,
         registers: args.register,
         profile: args.profile.clone(),
         seed: args.seed,
@@ -193,6 +189,21 @@ fn options(args: &DevicesArgs) -> Result<Options, String> {
         trusted: args.signing_key.clone(),
         ..Options::new(&args.server, args.count as usize)
     })
+}
+
+/// Who registers: by the file, else by MUSTER_TOKEN, else by the login that is kept for this server.
+fn operator(args: &DevicesArgs) -> Result<Option<Operator>, String> {
+    if !args.register {
+        return Ok(None);
+    }
+    let token = match &args.token_file {
+        Some(path) => Some(read_token(path)?),
+        None => config::token(),
+    };
+    match token {
+        Some(token) => Ok(Some(Operator::Token(token))),
+        None => Ok(Device::open()?.bound_to(&args.server)?.map(|(token, key)| Operator::Login { token, key })),
+    }
 }
 
 fn read_token(path: &Path) -> Result<String, String> {

@@ -14,8 +14,8 @@ pub use incidents::Incidents;
 mod devices;
 
 pub use devices::Devices;
-pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
 pub use load::token;
+pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use muster_auth::dpop::sign_proof;
 use muster_auth::{PrivateKey, device};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
@@ -85,13 +86,14 @@ impl Api {
     }
 
     /// One try.
-    pub(super) async fn once(&self, call: &Call<'_>, token: &str) -> Result<Answer, reqwest::Error> {
+    pub(super) async fn once(&self, call: &Call<'_>, who: &Who) -> Result<Answer, reqwest::Error> {
         let _turn = match call.waits {
             Waits::Short => self.gate.acquire().await.ok(),
             Waits::Long => None,
         };
         let patience = if call.waits == Waits::Long { POLL + PATIENCE } else { PATIENCE };
-        let mut request = self.request(call.method.clone(), &call.path, token).timeout(patience);
+        let (method, url) = (&call.method, format!("{}{}", self.base(), call.path));
+        let mut request = who.sign(self.http.request(method.clone(), &url), method, &url).timeout(patience);
         if let Some(body) = &call.body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
@@ -105,7 +107,7 @@ impl Api {
     pub(super) async fn insist(&self, call: &Call<'_>, who: &Who, random: &mut Random) -> Answer {
         let mut backoff = Backoff::default();
         loop {
-            let told = match self.once(call, &who.token()).await {
+            let told = match self.once(call, who).await {
                 Ok(answer) if !passes(answer.status) => return answer,
                 Ok(answer) => answer.retry_after,
                 Err(error) => {
@@ -169,6 +171,10 @@ impl<'a> Call<'a> {
         Self { key: Some(key), ..Self::new(Method::POST, "/api/v1/devices").with(device) }
     }
 
+    pub(super) fn said(path: &str, body: Value) -> Self {
+        Self::new(Method::POST, path).with(body)
+    }
+
     pub(super) fn heartbeat(id: &str, beat: Value) -> Self {
         Self::new(Method::POST, format!("/api/v1/devices/{id}/heartbeat")).with(beat)
     }
@@ -196,11 +202,30 @@ impl<'a> Call<'a> {
     }
 }
 
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A person who may register devices.
+#[derive(Clone)]
+pub enum Operator {
+    /// The token of a login.
+    Token(String),
+    /// That of a login which is bound to a key.
+    Login { token: String, key: PrivateKey },
+}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Operator(…)")
+    }
+}
+
 /// Who calls.
 #[derive(Debug)]
 pub(super) enum Who {
-    /// A person, with the token of a login.
-    Person(String),
+    Nobody,
+    Operator(Operator),
     Device { id: String, key: PrivateKey, signed: watch::Sender<(String, u64)> },
 }
 
@@ -209,12 +234,30 @@ impl Who {
         Self::Device { id, key, signed: watch::Sender::new((String::new(), 0)) }
     }
 
+    /// The request with who makes it; a login that is bound to a key proves the key (RFC 9449).
+    fn sign(&self, request: RequestBuilder, method: &Method, url: &str) -> RequestBuilder {
+        match self {
+            Self::Nobody => request,
+            Self::Operator(Operator::Login { token, key }) => {
+                let address = url.split('?').next().unwrap_or(url);
+                let request = request.header("authorization", format!("DPoP {token}"));
+                match sign_proof(key, method.as_str(), address, Some(token), None, seconds()) {
+                    Ok(proof) => request.header("dpop", proof),
+                    // Without randomness there is none, and the server says what it lacks.
+                    Err(_) => request,
+                }
+            }
+            Self::Operator(Operator::Token(_)) | Self::Device { .. } => request.bearer_auth(self.token()),
+        }
+    }
+
     /// A token that is good for a while yet.
     pub(super) fn token(&self) -> String {
         match self {
-            Self::Person(token) => token.clone(),
+            Self::Nobody => String::new(),
+            Self::Operator(Operator::Token(token) | Operator::Login { token, .. }) => token.clone(),
             Self::Device { id, key, signed } => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+                let now = seconds();
                 let (token, until) = signed.borrow().clone();
                 if now < until {
                     return token;

@@ -28,7 +28,7 @@ pub(super) async fn heartbeats(device: &Device) {
             let beat = beat(device, seq, started.elapsed(), &mut random);
             let call = Call::heartbeat(&device.id, beat);
             // A heartbeat that waits for a server to come back would tell of a past: the next one is fresh.
-            match device.api.once(&call, &device.who.token()).await {
+            match device.api.once(&call, &device.who).await {
                 Ok(answer) if answer.ok() => {
                     device.api.counts.heartbeats.up();
                     device.board.changed();
@@ -77,7 +77,7 @@ pub(super) async fn readings(device: &Device) {
         tokio::time::sleep(random.about(every)).await;
         device.on().await;
         let values = json!({ "values": { "pga_g": random.between(0.0, 0.002), "temp_c": random.between(15.0, 25.0) } });
-        match device.api.once(&Call::telemetry(&device.id, values), &device.who.token()).await {
+        match device.api.once(&Call::telemetry(&device.id, values), &device.who).await {
             Ok(answer) if answer.ok() => device.api.counts.telemetry.up(),
             Ok(answer) if !super::retry::passes(answer.status) => device.board.refused("telemetry", &answer),
             Ok(_) | Err(_) => device.api.counts.retries.up(),

@@ -74,7 +74,7 @@ async fn by_feed(device: &Device, random: &mut Random) {
 
 /// Takes one command and does it; whether there was one. An error says when to try again.
 async fn take(device: &Device, waits: Waits, random: &mut Random) -> Result<bool, Option<std::time::Duration>> {
-    let answer = device.api.once(&Call::next_command(waits), &device.who.token()).await.map_err(|_| None)?;
+    let answer = device.api.once(&Call::next_command(waits), &device.who).await.map_err(|_| None)?;
     if !answer.ok() {
         if !passes(answer.status) {
             device.board.refused("commands/next", &answer);
@@ -84,9 +84,9 @@ async fn take(device: &Device, waits: Waits, random: &mut Random) -> Result<bool
     let Some((id, name)) = command_in(&answer) else { return Ok(false) };
     let refuses = device.machine().faults.has(Fault::RefusesCommands);
     let told = if refuses {
-        json!({ "state": "refused", "result": { "reason": "the device refuses" } })
+        json!({ "ok": false, "refused": true, "result": { "reason": "the device refuses" } })
     } else {
-        json!({ "state": "done", "result": { "name": name } })
+        json!({ "ok": true, "result": { "name": name } })
     };
     let acked = device.api.insist(&Call::acknowledge(&id, told), &device.who, random).await;
     match (acked.ok(), refuses) {

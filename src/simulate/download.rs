@@ -78,14 +78,7 @@ impl Download {
     }
 
     /// Fetches up to `until` bytes, at most `pace` of them a second.
-    pub(super) async fn fetch(
-        &mut self,
-        api: &Api,
-        who: &Who,
-        until: u64,
-        pace: Option<u64>,
-        random: &mut Random,
-    ) {
+    pub(super) async fn fetch(&mut self, api: &Api, who: &Who, until: u64, pace: Option<u64>, random: &mut Random) {
         let (mut backoff, mut tries) = (Backoff::default(), 0);
         while self.received < until.min(self.size) {
             let before = self.received;

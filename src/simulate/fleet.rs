@@ -8,7 +8,7 @@ use muster_auth::PublicKey;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::api::{Answer, Api, Call, SimulateError, Who};
+use super::api::{Answer, Api, Call, Operator, SimulateError, Who};
 use super::device::{Device, Parts};
 use super::faults::Faults;
 use super::job::{Stage, Version};
@@ -23,8 +23,8 @@ use super::summary::{Part, Summary};
 pub struct Options {
     /// Such as `http://127.0.0.1:8080`.
     pub server: String,
-    /// A person's token, with `devices:write`; needed where devices are registered.
-    pub token: Option<String>,
+    /// Somebody with `devices:write`; needed where devices are registered.
+    pub operator: Option<Operator>,
     /// Devices that the state file does not hold are registered.
     pub registers: bool,
     pub count: usize,
@@ -50,7 +50,7 @@ impl Options {
     pub fn new(server: &str, count: usize) -> Self {
         Self {
             server: server.to_owned(),
-            token: None,
+            operator: None,
             registers: true,
             count,
             profile: Profile::default(),
@@ -179,6 +179,22 @@ impl Fleet {
         self.devices.iter().map(|device| view(device)).collect()
     }
 
+    /// Posts something in a device's name, however often it takes: the status, and what was answered.
+    ///
+    /// # Errors
+    /// There is no such device in this fleet.
+    pub async fn says(
+        &self,
+        id: &str,
+        path: &str,
+        body: serde_json::Value,
+    ) -> Result<(u16, serde_json::Value), SimulateError> {
+        let device = self.places.get(id).and_then(|at| self.devices.get(*at));
+        let device = device.ok_or_else(|| SimulateError::Setup(format!("{id} is not of this fleet")))?;
+        let answer = self.api.insist(&Call::said(path, body), &device.who, &mut device.random(6)).await;
+        Ok((answer.status, answer.data))
+    }
+
     /// Gives a device other faults than it drew.
     pub fn script(&self, id: &str, faults: Faults) {
         if let Some(device) = self.places.get(id).and_then(|at| self.devices.get(*at)) {
@@ -228,7 +244,7 @@ impl Fleet {
 
 /// Says at once where nobody listens: only a server that was there is waited for.
 async fn reach(api: &Api) -> Result<(), SimulateError> {
-    match api.once(&Call::health(), "").await {
+    match api.once(&Call::health(), &Who::Nobody).await {
         Ok(_) => Ok(()),
         Err(error) => {
             let mut why: &dyn std::error::Error = &error;

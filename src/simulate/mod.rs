@@ -24,7 +24,7 @@ mod summary;
 mod tests;
 mod work;
 
-pub use api::SimulateError;
+pub use api::{Operator, SimulateError};
 pub use faults::{Fault, Faults};
 pub use fleet::{Fleet, Options, View};
 pub use job::Version;

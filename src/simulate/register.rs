@@ -24,11 +24,11 @@ pub(super) async fn register(api: &Api, options: &Options, from: usize) -> Resul
     if from >= options.count {
         return Ok(Vec::new());
     }
-    let token = options.token.clone().ok_or_else(|| {
+    let operator = options.operator.clone().ok_or_else(|| {
         let why = "registering devices needs a person's token: log in (muster login), or set MUSTER_TOKEN";
         SimulateError::Setup(why.to_owned())
     })?;
-    let operator = Arc::new(Who::Person(token));
+    let operator = Arc::new(Who::Operator(operator));
     let mut made = futures::stream::iter(from..options.count)
         .map(|position| one(api, options, Arc::clone(&operator), position))
         .buffer_unordered(AT_ONCE);

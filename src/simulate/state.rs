@@ -139,7 +139,8 @@ impl Machine {
     /// What it does with the job as the server tells it.
     pub(super) fn next(&mut self, job: &Job) -> Step {
         self.take(job);
-        let tell = |state| Step::Tell(Report { state: Some(state), exec_version: job.exec_version, ..Report::default() });
+        let tell =
+            |state| Step::Tell(Report { state: Some(state), exec_version: job.exec_version, ..Report::default() });
         let fail = |state, trouble| {
             let (state, error) = (Some(state), Some(trouble));
             Step::Tell(Report { state, error, exec_version: job.exec_version, ..Report::default() })
@@ -169,7 +170,9 @@ impl Machine {
             Stage::Installing => tell(Stage::Rebooting),
             Stage::Rebooting if !self.work.restarted => Step::Restart,
             Stage::Rebooting => tell(Stage::Verifying),
-            Stage::Verifying if job.action == "install" && job.to.as_ref().is_some_and(|to| to.version != self.current.version) => {
+            Stage::Verifying
+                if job.action == "install" && job.to.as_ref().is_some_and(|to| to.version != self.current.version) =>
+            {
                 fail(Stage::Failed, Trouble::new("wrong_version", "the device came back with what it ran before"))
             }
             Stage::Verifying => self.tell_once(tell(Stage::Succeeded)),

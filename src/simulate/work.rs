@@ -24,8 +24,7 @@ pub(super) async fn jobs(device: &Device) {
     loop {
         device.on().await;
         let call = Call::next_job();
-        let token = device.who.token();
-        let Some(asked) = device.while_on(device.api.once(&call, &token)).await else { continue };
+        let Some(asked) = device.while_on(device.api.once(&call, &device.who)).await else { continue };
         let told = match asked {
             Ok(answer) if answer.ok() => {
                 backoff = Backoff::default();
