@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Subcommand};
 use muster_auth::PublicKey;
+use reqwest::Method;
 
 use super::session::Device;
 use super::{Cli, fail};
@@ -154,7 +155,7 @@ pub(super) fn run(args: SimulateArgs) -> ExitCode {
 }
 
 async fn drive(args: DevicesArgs) -> Result<Summary, String> {
-    let fleet = Fleet::start(options(&args)?).await.map_err(|error| error.to_string())?;
+    let fleet = Fleet::start(options(&args).await?).await.map_err(|error| error.to_string())?;
     if fleet.ids().is_empty() {
         return Err("the state file holds no devices: say --register to make some".to_owned());
     }
@@ -176,9 +177,9 @@ async fn drive(args: DevicesArgs) -> Result<Summary, String> {
     fleet.stop().await.map_err(|error| error.to_string())
 }
 
-fn options(args: &DevicesArgs) -> Result<Options, String> {
+async fn options(args: &DevicesArgs) -> Result<Options, String> {
     Ok(Options {
-        operator: operator(args)?,
+        operator: operator(args).await?,
         registers: args.register,
         profile: args.profile.clone(),
         seed: args.seed,
@@ -192,7 +193,7 @@ fn options(args: &DevicesArgs) -> Result<Options, String> {
 }
 
 /// Who registers: by the file, else by MUSTER_TOKEN, else by the login that is kept for this server.
-fn operator(args: &DevicesArgs) -> Result<Option<Operator>, String> {
+async fn operator(args: &DevicesArgs) -> Result<Option<Operator>, String> {
     if !args.register {
         return Ok(None);
     }
@@ -202,8 +203,18 @@ fn operator(args: &DevicesArgs) -> Result<Option<Operator>, String> {
     };
     match token {
         Some(token) => Ok(Some(Operator::Token(token))),
-        None => Ok(Device::open()?.bound_to(&args.server)?.map(|(token, key)| Operator::Login { token, key })),
+        None => kept(&args.server).await,
     }
+}
+
+/// The login that is kept for this server, refreshed where its token is over.
+async fn kept(server: &str) -> Result<Option<Operator>, String> {
+    let device = Device::open()?;
+    if device.bound_to(server)?.is_none() {
+        return Ok(None);
+    }
+    device.ask(Method::GET, "/api/v1/auth/me", None, None).await?;
+    Ok(device.bound_to(server)?.map(|(token, key)| Operator::Login { token, key }))
 }
 
 fn read_token(path: &Path) -> Result<String, String> {
