@@ -5,12 +5,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
-use muster_actors::device::{DeviceOptions, Devices};
+use muster_actors::device::Devices;
 use muster_actors::feed::{DISASTER, Feed, FeedOptions, Limits as FeedLimits};
-use muster_actors::geofence::{GeofenceOptions, Geofences};
+use muster_actors::firmware::Firmwares;
+use muster_actors::geofence::Geofences;
 use muster_actors::health::Health;
 use muster_actors::identity::{DeviceDirectory, Identity, IdentityOptions};
-use muster_actors::incident::{Incidents, Options as IncidentOptions};
+use muster_actors::incident::Incidents;
 use muster_actors::keys::{KeyActorOptions, Keys, Token};
 use muster_actors::ledger::{Ledger, LedgerOptions};
 use muster_actors::limits::{Options as LimiterOptions, RateLimiter};
@@ -24,6 +25,7 @@ use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::config::{Config, Source};
+use crate::disaster::{Disaster, DisasterCommands, Ground};
 use crate::live::{Live, Watched};
 use crate::otel::Otel;
 use crate::telemetry::Metrics;
@@ -68,8 +70,9 @@ pub struct App {
     pub incidents: Incidents,
     pub geofences: Geofences,
     pub devices: Devices,
-    /// Who tells devices from strangers, once there are devices.
-    pub device_directory: OnceLock<Arc<dyn DeviceDirectory>>,
+    pub firmware: Firmwares,
+    /// Who tells devices from strangers.
+    pub device_directory: Arc<dyn DeviceDirectory>,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -137,26 +140,10 @@ impl App {
             .map_err(|error| failed("identity")(&error))?;
         let socket_options = config.feed.options(&config.server.cors_origins);
         let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(identity.clone()), socket_options);
-        let incident_options = IncidentOptions {
-            store: Arc::clone(&store),
-            clock: clock.clone(),
-            publisher: feed.publisher(),
-            settings: config.incidents.settings(),
-        };
-        let incidents = Incidents::start(&tree.group("disaster"), one(), incident_options);
-        let fence_options =
-            GeofenceOptions { store: Arc::clone(&store), clock: clock.clone(), publisher: feed.publisher() };
-        let geofences = Geofences::start(&tree.group("geofences"), one(), fence_options);
-        let device_options = DeviceOptions {
-            store: Arc::clone(&store),
-            clock: clock.clone(),
-            publisher: feed.publisher(),
-            rules: config.devices.rules(),
-            watcher: Some(Arc::new(geofences.clone())),
-        };
         let other = handles.get(1).cloned().unwrap_or_else(Arbiter::current);
-        let devices = Devices::start(&tree.group("devices"), other, device_options);
-        let device_directory: Arc<dyn DeviceDirectory> = Arc::new(devices.directory().clone());
+        let ground = Ground { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
+        let disaster = Disaster::start(&config, &ground)?;
+        sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -207,18 +194,7 @@ impl App {
             metrics: metrics.clone(),
         };
 
-        let up = async {
-            tokio::join!(
-                keys.up(),
-                feed.up(),
-                identity.up(),
-                devices.up(),
-                incidents.up(),
-                geofences.up(),
-                limiter.up(),
-                ledger.up()
-            )
-        };
+        let up = async { tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up()) };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
                 "keys, people, the disaster network, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
@@ -240,10 +216,11 @@ impl App {
             identity,
             feed,
             sockets,
-            incidents,
-            geofences,
-            devices,
-            device_directory: OnceLock::from(device_directory),
+            device_directory: Arc::new(disaster.devices.directory().clone()),
+            incidents: disaster.incidents,
+            geofences: disaster.geofences,
+            devices: disaster.devices,
+            firmware: disaster.firmware,
             limiter,
             ledger,
             model,

@@ -11,6 +11,7 @@ mod body;
 mod chat;
 pub mod cli;
 pub mod config;
+mod disaster;
 mod envelope;
 mod error;
 mod guard;

@@ -4,8 +4,9 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder
 use utoipa::{Modify, OpenApi};
 
 use crate::http::{
-    admin, alerts, auth, chat_a, chat_agent, chat_b, device_side, devices, docs, embeddings, firmware, geofences,
-    health, incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage, users,
+    admin, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings, firmware,
+    geofences, health, incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage,
+    users,
 };
 use crate::schema::Flattened;
 
@@ -38,6 +39,7 @@ pub fn description() -> utoipa::openapi::OpenApi {
         users::Api::openapi(),
         devices::Api::openapi(),
         device_side::Api::openapi(),
+        device_jobs::Api::openapi(),
         incidents::Api::openapi(),
         geofences::Api::openapi(),
         alerts::Api::openapi(),

@@ -22,6 +22,7 @@ mod devices;
 mod doctor;
 mod embedded;
 mod embeddings;
+mod firmware;
 mod geofences;
 mod identity;
 mod incidents;

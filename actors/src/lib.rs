@@ -8,6 +8,7 @@ pub mod clock;
 pub mod device;
 pub mod error;
 pub mod feed;
+pub mod firmware;
 pub mod geofence;
 pub mod health;
 pub mod idempotency;

@@ -208,6 +208,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.auth.check()?;
     config.feed.check()?;
     config.incidents.check()?;
+    config.firmware.check()?;
     config.devices.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
@@ -269,6 +270,7 @@ mod tests {
             "auth",
             "feed",
             "incidents",
+            "firmware",
             "devices",
             "telemetry",
             "llm",

@@ -3,19 +3,18 @@
 //! The only place that reads the environment and settings files; everything below gets typed options.
 
 mod auth;
+mod devices;
 mod feed;
+mod firmware;
+mod incidents;
 mod load;
 
 pub use auth::{Auth, Bound};
-pub use feed::Feed;
-mod incidents;
-
-pub use incidents::Incidents;
-mod devices;
-
 pub use devices::Devices;
-pub use load::token;
-pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
+pub use feed::Feed;
+pub use firmware::Firmware;
+pub use incidents::Incidents;
+pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse, token};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -36,6 +35,7 @@ pub struct Config {
     pub feed: Feed,
     pub incidents: Incidents,
     pub devices: Devices,
+    pub firmware: Firmware,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,

@@ -15,10 +15,11 @@ pub enum Dialect {
 }
 
 /// Prefixes of whole path segments, the first match wins; whatever else is asked for speaks `Agent`.
-const PREFIXES: [(&str, Dialect); 20] = [
+const PREFIXES: [(&str, Dialect); 21] = [
     ("/api/v1/auth", Dialect::Disaster),
     ("/api/v1/users", Dialect::Disaster),
     ("/api/v1/devices", Dialect::Disaster),
+    ("/api/v1/device", Dialect::Disaster),
     ("/api/v1/incidents", Dialect::Disaster),
     ("/api/v1/incidents.geojson", Dialect::Disaster),
     ("/api/v1/geofences", Dialect::Disaster),
@@ -56,6 +57,7 @@ mod tests {
         for (path, dialect) in [
             ("/api/v1/auth/login", Dialect::Disaster),
             ("/api/v1/devices", Dialect::Disaster),
+            ("/api/v1/device/jobs/next", Dialect::Disaster),
             ("/api/v1/devicesque", Dialect::Agent),
             ("/api/chat", Dialect::A),
             ("/api/chatter", Dialect::Agent),

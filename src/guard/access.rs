@@ -75,7 +75,6 @@ person! {
     RealtimeSubscribe: Some(Permission::RealtimeSubscribe);
     UsersRead: Some(Permission::UsersRead);
     UsersWrite: Some(Permission::UsersWrite);
-    SessionsRevoke: Some(Permission::SessionsRevoke);
     /// The keys that sign tokens.
     SigningKeysRotate: Some(Permission::KeysWrite);
 }

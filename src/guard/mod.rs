@@ -24,8 +24,8 @@ use muster_actors::{Error, Kind};
 pub use access::{
     Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson,
     DevicesCommand, DevicesRead, DevicesWrite, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite,
-    IncidentsRead, IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SessionsRevoke, SigningKeysRotate,
-    Status, UsersRead, UsersWrite,
+    IncidentsRead, IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SigningKeysRotate, Status, UsersRead,
+    UsersWrite,
 };
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};

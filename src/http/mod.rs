@@ -6,6 +6,7 @@ pub mod auth;
 pub mod chat_a;
 pub mod chat_agent;
 pub mod chat_b;
+pub mod device_jobs;
 pub mod device_side;
 pub mod devices;
 pub mod docs;
@@ -38,6 +39,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         users::routes,
         devices::routes,
         device_side::routes,
+        device_jobs::routes,
         incidents::routes,
         geofences::routes,
         alerts::routes,

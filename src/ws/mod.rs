@@ -19,7 +19,7 @@ pub(crate) use actix::bearer;
 pub use actix::upgrade;
 pub use admission::{Admission, Admitted, Watch};
 pub use close::{Close, Then};
-pub use command::{Command, CommandSink, Commands};
+pub use command::{Command, CommandSink, Commands, Done};
 pub use counts::{Connected, Counts};
 pub use events::listen;
 pub use line::Line;

@@ -1,0 +1,58 @@
+//! Settings of firmware.
+
+use muster_actors::firmware::Rules;
+use serde::Deserialize;
+
+use super::ConfigError;
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Firmware {
+    /// Largest image, in bytes.
+    pub max_image_bytes: u64,
+    /// Most devices of a job.
+    pub max_devices: usize,
+    /// Approvals of a job that needs no two of them: 0 to 2.
+    pub approvals: u32,
+    /// Ed25519 public keys (32 bytes, base64url) that may sign images, besides those that people add.
+    pub trusted_keys: Vec<String>,
+}
+
+impl Default for Firmware {
+    fn default() -> Self {
+        let rules = Rules::default();
+        Self {
+            max_image_bytes: rules.max_image_bytes,
+            max_devices: rules.max_devices,
+            approvals: rules.approvals,
+            trusted_keys: Vec::new(),
+        }
+    }
+}
+
+impl Firmware {
+    pub fn rules(&self) -> Rules {
+        Rules {
+            max_image_bytes: self.max_image_bytes,
+            max_devices: self.max_devices,
+            approvals: self.approvals,
+            ..Rules::default()
+        }
+    }
+
+    /// # Errors
+    /// A value out of its range.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let bad = |name: &str, why: &str| Err(ConfigError::Bad { setting: name.to_owned(), why: why.to_owned() });
+        if !(1..=16 << 30).contains(&self.max_image_bytes) {
+            return bad("firmware.max_image_bytes", "takes 1 to 17179869184");
+        }
+        if !(1..=100_000).contains(&self.max_devices) {
+            return bad("firmware.max_devices", "takes 1 to 100000");
+        }
+        if self.approvals > 2 {
+            return bad("firmware.approvals", "takes 0 to 2");
+        }
+        Ok(())
+    }
+}

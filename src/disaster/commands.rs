@@ -1,0 +1,95 @@
+//! What may be commanded over the feed: the same acts as over HTTP, refused for the same reasons.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use muster_actors::device::NewCommand;
+use muster_actors::identity::{By, Permission};
+use muster_actors::incident::{Action, More, Move};
+use muster_actors::precondition::IfMatch;
+use muster_actors::{Error, Kind};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::Disaster;
+use crate::ws::{Command, CommandSink, Done};
+
+/// How long a device has for its answer where nothing is said.
+const PATIENCE: u32 = 300;
+
+/// `incident.acknowledge` and `device.command`.
+#[derive(Debug)]
+pub(crate) struct DisasterCommands(pub(crate) Disaster);
+
+/// The arguments of `incident.acknowledge`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Acknowledge {
+    /// The version that was read; without it, whatever is there.
+    version: Option<u64>,
+    note: Option<String>,
+}
+
+/// The arguments of `device.command`.
+#[derive(Debug, Deserialize)]
+struct Order {
+    name: String,
+    #[serde(default)]
+    args: Map<String, Value>,
+    /// In seconds.
+    timeout_s: Option<u32>,
+}
+
+impl CommandSink for DisasterCommands {
+    fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
+        let network = self.0.clone();
+        match command.ask.name.as_str() {
+            "incident.acknowledge" => Some(acknowledge(network, command).boxed()),
+            "device.command" => Some(order(network, command).boxed()),
+            _ => None,
+        }
+    }
+}
+
+async fn acknowledge(network: Disaster, command: Command) -> Done {
+    let by = By::Person(command.person);
+    by.require(Permission::IncidentsWrite)?;
+    let Acknowledge { version, note } = arguments(command.ask.args.as_deref())?.unwrap_or_default();
+    let if_match = version.map_or(IfMatch::Any, IfMatch::Version);
+    let asked = Move { action: Action::Acknowledge, note, reason: None, more: More::default() };
+    let answer = network.incidents.act(by, target(command.ask.target)?, if_match, asked).await?;
+    json(&answer.incident)
+}
+
+async fn order(network: Disaster, command: Command) -> Done {
+    let by = By::Person(command.person);
+    by.require(Permission::DevicesCommand)?;
+    let order: Option<Order> = arguments(command.ask.args.as_deref())?;
+    let Order { name, args, timeout_s } = order.ok_or_else(|| wrong("args", "must be {\"name\": …, \"args\": {…}}"))?;
+    if name.is_empty() || name.len() > 100 {
+        return Err(wrong("args.name", "must be 1 to 100 characters"));
+    }
+    let timeout = Duration::from_secs(timeout_s.unwrap_or(PATIENCE).clamp(1, 604_800).into());
+    let given =
+        network.devices.command(target(command.ask.target)?, NewCommand { name, args, timeout }, by, None).await?;
+    json(&given.command)
+}
+
+fn target(target: Option<String>) -> Result<String, Error> {
+    target.ok_or_else(|| wrong("target", "is missing: the identifier of what the command is for"))
+}
+
+fn arguments<T: for<'de> Deserialize<'de>>(args: Option<&RawValue>) -> Result<Option<T>, Error> {
+    let read = args.map(|args| serde_json::from_str(args.get())).transpose();
+    read.map_err(|error| wrong("args", &format!("are not as this command takes them: {error}")))
+}
+
+fn wrong(field: &str, why: &str) -> Error {
+    Error::field(Kind::Invalid, &["command", field], why, Value::Null)
+}
+
+fn json(value: &impl Serialize) -> Done {
+    serde_json::value::to_raw_value(value).map_err(|error| Error::new(Kind::Internal, error.to_string()))
+}

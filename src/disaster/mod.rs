@@ -1,0 +1,88 @@
+//! The disaster network's actors, started together: devices, incidents with their alerts, geofences, firmware.
+
+mod commands;
+
+use std::sync::Arc;
+
+use actix_rt::ArbiterHandle;
+use muster_actors::Clock;
+use muster_actors::device::{DeviceOptions, Devices};
+use muster_actors::feed::Feed;
+use muster_actors::firmware::{Firmwares, Options as FirmwareOptions};
+use muster_actors::geofence::{GeofenceOptions, Geofences};
+use muster_actors::incident::{Incidents, Options as IncidentOptions};
+use muster_actors::supervise::Tree;
+use muster_store::StoreHandle;
+
+use crate::app::{StartError, failed};
+use crate::config::Config;
+
+pub(crate) use commands::DisasterCommands;
+
+/// What handlers and sockets ask.
+#[derive(Debug, Clone)]
+pub(crate) struct Disaster {
+    pub(crate) devices: Devices,
+    pub(crate) incidents: Incidents,
+    pub(crate) geofences: Geofences,
+    pub(crate) firmware: Firmwares,
+}
+
+/// What they stand on.
+pub(crate) struct Ground<'a> {
+    pub(crate) tree: &'a Tree,
+    /// Devices, which hear the most, are on the second.
+    pub(crate) arbiters: [ArbiterHandle; 2],
+    pub(crate) store: &'a StoreHandle,
+    pub(crate) clock: &'a Clock,
+    pub(crate) feed: &'a Feed,
+}
+
+impl Disaster {
+    /// # Errors
+    /// The folder of firmware images cannot be had.
+    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Result<Self, StartError> {
+        let Ground { tree, arbiters: [one, other], store, clock, feed } = ground;
+        let publisher = || feed.publisher();
+        let fences = GeofenceOptions { store: Arc::clone(store), clock: (*clock).clone(), publisher: publisher() };
+        let geofences = Geofences::start(&tree.group("geofences"), one.clone(), fences);
+        let options = IncidentOptions {
+            store: Arc::clone(store),
+            clock: (*clock).clone(),
+            publisher: publisher(),
+            settings: config.incidents.settings(),
+        };
+        let incidents = Incidents::start(&tree.group("disaster"), one.clone(), options);
+        let options = DeviceOptions {
+            store: Arc::clone(store),
+            clock: (*clock).clone(),
+            publisher: publisher(),
+            rules: config.devices.rules(),
+            watcher: Some(Arc::new(geofences.clone())),
+        };
+        let devices = Devices::start(&tree.group("devices"), other.clone(), options);
+        let options = FirmwareOptions {
+            store: Arc::clone(store),
+            clock: (*clock).clone(),
+            publisher: publisher(),
+            devices: Arc::new(devices.clone()),
+            folder: config.store.path.join("firmware"),
+            rules: config.firmware.rules(),
+            trusted_keys: config.firmware.trusted_keys.clone(),
+        };
+        let firmware = Firmwares::start(&tree.group("firmware"), one.clone(), options)
+            .map_err(|error| failed("firmware")(&error))?;
+
+        // Whoever cannot resume is told the state by the feature that owns it.
+        feed.register_source("incidents", Arc::new(incidents.clone()));
+        feed.register_source("alerts", Arc::new(incidents.clone()));
+        feed.register_source("devices", Arc::new(devices.clone()));
+        feed.register_source("firmware", Arc::new(firmware.clone()));
+        Ok(Self { devices, incidents, geofences, firmware })
+    }
+
+    /// Waits until everything was read back.
+    pub(crate) async fn up(&self) {
+        tokio::join!(self.devices.up(), self.incidents.up(), self.geofences.up(), self.firmware.up());
+    }
+}

@@ -1,0 +1,166 @@
+//! The device side of firmware jobs: what is to be done, and how far it is. By the device's own token.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::firmware::{ExecError, ExecState, Report};
+use muster_actors::identity::By;
+use muster_actors::{Error, Kind};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, OpenApi, ToSchema};
+
+use crate::app::App;
+use crate::body::{Fields, FromJson};
+use crate::envelope::{self, Data};
+use crate::error::{ErrorDisaster, HttpError};
+use crate::guard::{AnyDevice, Guarded, Sent, by_of};
+use crate::route::resource;
+
+/// The routes of this room.
+pub fn routes(config: &mut web::ServiceConfig) {
+    config
+        .service(resource!("/api/v1/device/jobs/next", get => next))
+        .service(resource!("/api/v1/device/jobs/{id}", patch => report));
+}
+
+/// Their description.
+#[derive(OpenApi, Debug)]
+#[openapi(paths(next, report))]
+pub struct Api;
+
+/// What a device is to do.
+#[derive(Debug, Serialize, ToSchema)]
+#[allow(dead_code)]
+pub struct DeviceJobBody {
+    /// The job, to report by.
+    pub id: String,
+    pub kind: String,
+    /// `install`, `configure`, `reboot` or `rollback`.
+    pub action: String,
+    /// `forced`, `soft` or `download_only`.
+    pub mode: String,
+    pub state: String,
+    pub attempt: u32,
+    /// To be sent with the next report.
+    pub exec_version: u64,
+    /// What it is to run: artifact, version, sequence.
+    #[schema(value_type = Option<Object>)]
+    pub to: Option<()>,
+    /// A lower sequence than the present one is wanted.
+    pub allow_downgrade: bool,
+    /// The fields of the artifact's manifest with `id`, `content_url`, `content_type` and `manifest_jws`.
+    #[schema(value_type = Option<Object>)]
+    pub artifact: Option<()>,
+    pub deadline: Option<String>,
+}
+
+/// Longest long poll, in seconds.
+const LONGEST: u64 = 60;
+
+/// How long to wait.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct NextQuery {
+    /// Seconds, 0 (default) to 60.
+    pub wait_s: Option<String>,
+}
+
+fn device_of(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
+    match by_of(http)? {
+        By::Device(device) => Ok(device),
+        By::Person(_) | By::System => Err(HttpError::new(Kind::Internal, "a route for devices let another in")),
+    }
+}
+
+/// What the device is to do: the job that it has in hand, else the next one, waited for at most `wait_s`; 204 where none
+/// comes. A newer poll of the same device ends an older one. The same is told on the channel `devices:{id}` as
+/// `firmware.execution.changed`.
+#[utoipa::path(get, path = "/api/v1/device/jobs/next", tag = "device", operation_id = "next_device_job", params(NextQuery),
+    security(("token" = [])),
+    responses((status = 200, body = Data<DeviceJobBody>), (status = 204), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
+        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
+        (status = 503, body = ErrorDisaster)))]
+async fn next(
+    _guard: Guarded<AnyDevice>,
+    http: HttpRequest,
+    query: web::Query<NextQuery>,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let wait = match query.wait_s.as_deref() {
+        None => 0,
+        Some(text) => text.parse().ok().filter(|seconds| *seconds <= LONGEST).ok_or_else(|| {
+            HttpError(Error::field(Kind::Invalid, &["query", "wait_s"], "must be 0 to 60", text.into()))
+        })?,
+    };
+    let job = app.firmware.next(device_of(&http)?, Duration::from_secs(wait)).await?;
+    Ok(job.map_or_else(|| HttpResponse::NoContent().finish(), envelope::data))
+}
+
+/// How far a device is with a job.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct DeviceReportBody {
+    /// Where it has come to; left out: as before. `downloading`, `downloaded`, `verified`, `installing`, `rebooting`,
+    /// `verifying`, `succeeded`, `failed`, `rejected`, `rolling_back`, `rolled_back`.
+    #[schema(value_type = Option<String>)]
+    pub state: Option<ExecState>,
+    /// 0 to 100.
+    pub progress: Option<u8>,
+    pub bytes_done: Option<u64>,
+    /// Put over what was said before; at most 32 keys, texts of at most 1,000 characters.
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    pub details: BTreeMap<String, String>,
+    /// `code` and `message`, of a failure or a refusal.
+    #[schema(value_type = Option<Object>)]
+    pub error: Option<ExecError>,
+    /// The one that the device has seen.
+    pub exec_version: u64,
+}
+
+impl FromJson for DeviceReportBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let whole = |fields: &mut Fields<'_>, name: &str, most: i64| {
+            fields.integer(name, 0..=most).and_then(|number| u64::try_from(number).ok())
+        };
+        let exec_version = whole(fields, "exec_version", i64::MAX);
+        let details: BTreeMap<String, String> = fields.choice("details").unwrap_or_default();
+        if details.iter().any(|(key, value)| key.len() > 100 || value.chars().count() > 1_000) {
+            fields.fail("details", "must be texts of at most 1,000 characters under keys of at most 100");
+        }
+        let error: Option<ExecError> = fields.choice("error");
+        if error.as_ref().is_some_and(|error| error.code.len() > 100) {
+            fields.fail("error", "`code` must be at most 100 characters");
+        }
+        Self {
+            state: fields.choice("state"),
+            progress: whole(fields, "progress", 100).and_then(|number| u8::try_from(number).ok()),
+            bytes_done: whole(fields, "bytes_done", i64::MAX),
+            details,
+            error,
+            exec_version: fields.require("exec_version", exec_version).unwrap_or_default(),
+        }
+    }
+}
+
+/// Reports how far the device is. The answer is the job as it then stands, with the `exec_version` of the next report. A
+/// stale version is 409 `stale_execution`, a move that is not allowed 409 `illegal_transition`, both with what is the
+/// case; another device's job is 404.
+#[utoipa::path(patch, path = "/api/v1/device/jobs/{id}", tag = "device", operation_id = "report_device_job",
+    request_body = DeviceReportBody, params(("id" = String, Path)), security(("token" = [])),
+    responses((status = 200, body = Data<DeviceJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
+        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
+        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
+        (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
+        (status = 415, body = ErrorDisaster)))]
+async fn report(
+    request: Sent<AnyDevice, DeviceReportBody>,
+    http: HttpRequest,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let DeviceReportBody { state, progress, bytes_done, details, error, exec_version } = request.body;
+    let report = Report { state, progress_pct: progress, bytes_done, details, error, exec_version };
+    Ok(envelope::data(app.firmware.report(device_of(&http)?, id.into_inner(), report).await?))
+}

@@ -1,0 +1,217 @@
+//! The bytes of an image: taken in pieces, served in ranges.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::dev::Payload;
+use actix_web::http::{Method, StatusCode, header};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, web};
+use bytes::Bytes;
+use futures::StreamExt;
+use muster_actors::firmware::{ArtifactState, Piece};
+use muster_actors::{Error, Kind};
+use serde_json::json;
+
+use super::describe::UploadBody;
+use crate::app::App;
+use crate::envelope::{self, Data};
+use crate::error::{ErrorDisaster, HttpError};
+use crate::guard::{AnyDevice, FirmwareRead, FirmwareWrite, Guarded, by_of};
+
+/// A person with `firmware:read`, or a device by its own token.
+#[derive(Debug)]
+pub struct Reader(());
+
+impl FromRequest for Reader {
+    type Error = HttpError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, HttpError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let sent = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = sent.and_then(|sent| sent.split_once(' ')).map_or("", |(_, token)| token.trim());
+        if muster_auth::device::peek(token).is_some() {
+            let guard = Guarded::<AnyDevice>::from_request(request, payload);
+            return Box::pin(async move { guard.await.map(|_| Self(())) });
+        }
+        let guard = Guarded::<FirmwareRead>::from_request(request, payload);
+        Box::pin(async move { guard.await.map(|_| Self(())) })
+    }
+}
+
+/// Takes the image, whole or a piece of it: `Content-Range: bytes a-b/total`, each piece beginning where the one before
+/// ended. What is acknowledged is on the disk; after a break `HEAD` tells in `Upload-Offset` where to go on. A piece that
+/// begins elsewhere is 409 `wrong_offset` with `received`. Needs `firmware:write`.
+#[utoipa::path(put, path = "/api/v1/firmware/artifacts/{id}/content", tag = "firmware", operation_id = "upload_firmware_content",
+    request_body(content = String, content_type = "application/octet-stream"),
+    params(("id" = String, Path), ("Content-Range" = Option<String>, Header, description = "bytes a-b/total")),
+    security(("token" = [])),
+    responses((status = 200, body = Data<UploadBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
+        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
+        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
+        (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster)))]
+pub async fn put(
+    _guard: Guarded<FirmwareWrite>,
+    http: HttpRequest,
+    id: web::Path<String>,
+    payload: web::Payload,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let piece = http.headers().get(header::CONTENT_RANGE).map(|value| {
+        let read = value.to_str().ok().and_then(piece_of);
+        let why = "must be `bytes <first>-<last>/<total>`";
+        read.ok_or_else(|| Error::field(Kind::Invalid, &["header", "Content-Range"], why, json!(null)))
+    });
+    let received = app.firmware.upload(&id, piece.transpose()?, payload).await?;
+    let size = app.firmware.artifact(&id).await?.manifest.size;
+    let mut answer = envelope::data(UploadBody { received, size, complete: received == size });
+    answer.headers_mut().insert(header::HeaderName::from_static("upload-offset"), received.into());
+    Ok(answer)
+}
+
+/// `bytes a-b/total`.
+fn piece_of(text: &str) -> Option<Piece> {
+    let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let (start, last, total): (u64, u64, u64) = (first.parse().ok()?, last.parse().ok()?, total.parse().ok()?);
+    (start <= last && last < total).then_some(Piece { start, total })
+}
+
+/// The image of a `ready` artifact, or a range of it; its ETag is its SHA-256. For people with `firmware:read`, and for
+/// devices that have a job with it in hand. Each block is compared with what was verified before it is sent: of an image
+/// that was exchanged nothing is (409 `image_replaced`). `HEAD` of one that is `uploading` tells `Upload-Offset`.
+#[utoipa::path(get, path = "/api/v1/firmware/artifacts/{id}/content", tag = "firmware", operation_id = "get_firmware_content",
+    params(("id" = String, Path), ("Range" = Option<String>, Header), ("If-Range" = Option<String>, Header),
+        ("If-None-Match" = Option<String>, Header)),
+    security(("token" = [])),
+    responses((status = 200, body = String, content_type = "application/octet-stream"),
+        (status = 206, body = String, content_type = "application/octet-stream"), (status = 304),
+        (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
+        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
+        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
+        (status = 416, body = ErrorDisaster)))]
+pub async fn get(
+    _guard: Reader,
+    http: HttpRequest,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let by = by_of(&http)?;
+    if http.method() == Method::HEAD
+        && let Ok(artifact) = app.firmware.artifact(&id).await
+        && matches!(artifact.state, ArtifactState::Uploading | ArtifactState::Verifying)
+        && matches!(by, muster_actors::identity::By::Person(_))
+    {
+        let received = app.firmware.received(&id).await;
+        let mut answer = HttpResponse::Ok();
+        answer.insert_header(("Upload-Offset", received)).insert_header(("Upload-Length", artifact.manifest.size));
+        return Ok(answer.finish());
+    }
+    let content = app.firmware.content(&id, &by).await?;
+    let manifest = &content.artifact.manifest;
+    let (size, tag) = (manifest.size, format!("\"{}\"", manifest.sha256));
+    let sent = |name: header::HeaderName| http.headers().get(name).and_then(|value| value.to_str().ok());
+    let known = |tags: &str| tags.split(',').any(|known| known.trim() == tag || known.trim() == "*");
+    if sent(header::IF_NONE_MATCH).is_some_and(known) {
+        return Ok(HttpResponse::NotModified().insert_header((header::ETAG, tag)).finish());
+    }
+    let fresh = sent(header::IF_RANGE).is_none_or(|known| known.trim() == tag);
+    let asked = sent(header::RANGE).filter(|_| fresh).and_then(|range| range_of(range, size));
+    let (from, to, status) = match asked {
+        None => (0, size.saturating_sub(1), StatusCode::OK),
+        Some(Ok((from, to))) => (from, to, StatusCode::PARTIAL_CONTENT),
+        Some(Err(())) => {
+            let message = format!("the image has {size} bytes");
+            let details = json!({ "size": size });
+            return Err(HttpError(Error::new(Kind::RangeNotSatisfiable, message).detailing(details)));
+        }
+    };
+    let mut answer = HttpResponse::build(status);
+    answer
+        .insert_header((header::ETAG, tag))
+        .insert_header((header::ACCEPT_RANGES, "bytes"))
+        .insert_header((header::CONTENT_TYPE, content.artifact.content_type.clone()));
+    if status == StatusCode::PARTIAL_CONTENT {
+        answer.insert_header((header::CONTENT_RANGE, format!("bytes {from}-{to}/{size}")));
+    }
+    let length = to - from + 1;
+    if http.method() == Method::HEAD {
+        return Ok(answer.no_chunking(length).body(Head(length)));
+    }
+    stream(answer, length, Box::pin(app.firmware.bytes(&content, from, to))).await
+}
+
+type Pieces = Pin<Box<dyn futures::Stream<Item = Result<Bytes, Error>>>>;
+
+/// The first block is compared before the answer begins, so that an exchanged image is refused by a status.
+async fn stream(mut answer: HttpResponseBuilder, length: u64, mut pieces: Pieces) -> Result<HttpResponse, HttpError> {
+    let first = pieces.next().await.transpose()?.unwrap_or_default();
+    let whole = futures::stream::iter([Ok(first)]).chain(pieces);
+    Ok(answer.no_chunking(length).streaming(whole))
+}
+
+/// A body that is not sent, of a known length.
+struct Head(u64);
+
+impl actix_web::body::MessageBody for Head {
+    type Error = std::convert::Infallible;
+
+    fn size(&self) -> actix_web::body::BodySize {
+        actix_web::body::BodySize::Sized(self.0)
+    }
+
+    fn poll_next(
+        self: Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Bytes, Self::Error>>> {
+        std::task::Poll::Ready(None)
+    }
+}
+
+/// The first and last byte of a single range. `None` of what is no such range, which counts as not sent (RFC 9110,
+/// section 14.2); `Err` of one that the image does not have.
+fn range_of(text: &str, size: u64) -> Option<Result<(u64, u64), ()>> {
+    let (first, last) = text.trim().strip_prefix("bytes=").filter(|range| !range.contains(','))?.split_once('-')?;
+    let (first, last) = (first.trim(), last.trim());
+    if first.is_empty() {
+        let suffix: u64 = last.parse().ok()?;
+        return Some(if suffix == 0 { Err(()) } else { Ok((size.saturating_sub(suffix), size.saturating_sub(1))) });
+    }
+    let first: u64 = first.parse().ok()?;
+    let last = if last.is_empty() { size.saturating_sub(1) } else { last.parse().ok()? };
+    if last < first {
+        return if first >= size { Some(Err(())) } else { None };
+    }
+    Some(if first >= size { Err(()) } else { Ok((first, last.min(size - 1))) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_rfc_9110_says() {
+        // RFC 9110, section 14.1.2: of 10,000 bytes.
+        for (text, range) in [
+            ("bytes=0-499", Some(Ok((0, 499)))),
+            ("bytes=500-999", Some(Ok((500, 999)))),
+            ("bytes=-500", Some(Ok((9500, 9999)))),
+            ("bytes=9500-", Some(Ok((9500, 9999)))),
+            ("bytes=9500-20000", Some(Ok((9500, 9999)))),
+            ("bytes=10000-", Some(Err(()))),
+            ("bytes=-0", Some(Err(()))),
+            ("bytes=0-0,-1", None),
+            ("bytes=5-2", None),
+            ("lines=1-2", None),
+        ] {
+            assert_eq!(range_of(text, 10_000), range, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_piece_says_its_first_byte_its_last_and_the_whole() {
+        assert_eq!(piece_of("bytes 0-3/10"), Some(Piece { start: 0, total: 10 }));
+        for wrong in ["bytes 4-3/10", "bytes 0-10/10", "bytes */10", "0-3/10", "bytes 0-3/*"] {
+            assert_eq!(piece_of(wrong), None, "{wrong}");
+        }
+    }
+}
