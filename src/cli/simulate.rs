@@ -214,7 +214,7 @@ async fn kept(server: &str) -> Result<Option<Operator>, String> {
         return Ok(None);
     }
     device.ask(Method::GET, "/api/v1/auth/me", None, None).await?;
-    Ok(device.bound_to(server)?.map(|(token, key)| Operator::Login { token, key }))
+    Ok(device.bound_to(server)?.map(|(token, key)| Operator::Login { token, key: Box::new(key) }))
 }
 
 fn read_token(path: &Path) -> Result<String, String> {

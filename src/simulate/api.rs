@@ -212,7 +212,7 @@ pub enum Operator {
     /// The token of a login.
     Token(String),
     /// That of a login which is bound to a key.
-    Login { token: String, key: PrivateKey },
+    Login { token: String, key: Box<PrivateKey> },
 }
 
 impl std::fmt::Debug for Operator {

@@ -53,9 +53,7 @@ pub(super) async fn jobs(device: &Device) {
 /// A job in an answer; none, where there is nothing to do.
 fn job_in(answer: &Answer) -> Option<Job> {
     let job = answer.data.get("job").unwrap_or(&answer.data);
-    if job.get("id").is_none() {
-        return None;
-    }
+    job.get("id")?;
     Job::deserialize_from(job)
 }
 
