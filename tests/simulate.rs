@@ -72,7 +72,7 @@ async fn healthy_devices_register_are_heard_of_and_come_back_as_the_same_ones() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mixed_devices_take_commands_by_both_ways_and_some_refuse() {
+async fn mixed_devices_take_commands_leave_heartbeats_out_and_some_refuse() {
     let folder = tempfile::tempdir().unwrap();
     let muster = server(folder.path());
     let (admin, token) = admin(&muster.url).await;

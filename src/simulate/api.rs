@@ -222,6 +222,7 @@ impl std::fmt::Debug for Operator {
 }
 
 /// Who calls.
+#[allow(clippy::large_enum_variant, reason = "one for each device, made once and behind its device")]
 #[derive(Debug)]
 pub(super) enum Who {
     Nobody,
