@@ -38,5 +38,7 @@ mod realtime;
 mod refusals;
 mod reload;
 mod responses;
+mod scenario;
+mod simulate;
 mod supervision;
 mod tls;
