@@ -20,6 +20,7 @@ use crate::live::Watched;
 use crate::telemetry::Metrics;
 
 /// What is probed.
+#[derive(Debug)]
 pub struct Parts {
     /// The data folder.
     pub data: PathBuf,
