@@ -20,7 +20,6 @@ use crate::live::Watched;
 use crate::telemetry::Metrics;
 
 /// What is probed.
-#[derive(Debug)]
 pub struct Parts {
     /// The data folder.
     pub data: PathBuf,
@@ -34,6 +33,12 @@ pub struct Parts {
     pub model: Arc<dyn ChatModel>,
     pub vectors: Arc<dyn EmbedModel>,
     pub metrics: Metrics,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("data", &self.data).finish_non_exhaustive()
+    }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
