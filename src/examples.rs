@@ -20,7 +20,11 @@ impl Modify for Examples {
         for operation in api.paths.paths.values_mut().flat_map(operations) {
             let example = operation.operation_id.as_ref().and_then(|id| examples.get(id));
             let Some((example, RefOr::T(body))) = example.zip(operation.request_body.as_mut()) else { continue };
-            body.content.values_mut().for_each(|content| content.example = Some(example.clone()));
+            for content in body.content.values_mut() {
+                if let RefOr::T(content) = content {
+                    content.example = Some(example.clone());
+                }
+            }
         }
     }
 }
