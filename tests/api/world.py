@@ -25,7 +25,7 @@ class World:
         paths = self.call("GET", "/openapi.json", token=None)["paths"]
         operations = [(path, one) for path, of_path in paths.items() for one in of_path.values()]
         self.examples = {one["operationId"]: example(one) for _, one in operations}
-        self.second_email = self.person("admin")["email"]
+        self.second_email = self.person("super_admin")["email"]
         self.unit_key = Key()
         self.unit = self.device(self.unit_key)
         self.release_key = Key()
