@@ -23,7 +23,7 @@ def report(world):
 
 def bound_login(world):
     proof = Key().proof("POST", f"{world.origin}/api/v1/auth/cli/login")
-    return {"body": {"email": world.second_email, "password": PASSWORD}, "headers": {"DPoP": proof}}
+    return {"body": {"email": world.guest_email(), "password": PASSWORD}, "headers": {"DPoP": proof}}
 
 
 def cap(world):
@@ -34,7 +34,7 @@ def cap(world):
 # By operation, out of the world: `path` parameters, `query`, `headers`, `body`, and the `token` where it is not the
 # administrator's.
 GOOD = {
-    "login": lambda w: {"body": {"email": w.second_email, "password": PASSWORD}},
+    "login": lambda w: {"body": {"email": w.guest_email(), "password": PASSWORD}},
     "cli_login": bound_login,
     "refresh": lambda w: {"body": {"refresh_token": w.guest()["refresh_token"]}},
     "logout": lambda w: {"body": {"token": w.guest()["token"]}},

@@ -173,7 +173,7 @@ pub struct NoteBody {
     /// 1 to 10,000 characters.
     pub text: String,
     /// What a program may read, kept as it is; at most 16 KiB.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Value>)]
     pub data: Value,
 }
 
