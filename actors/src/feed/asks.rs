@@ -1,13 +1,14 @@
 //! What waits for a feature's answer. Pure: time is counted from the hub's start.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::messages::AskHistory;
 use super::subscriptions::Seat;
-use super::{HistoryPage, Refused, ShardId, SubscribeAsk};
+use super::{HistoryPage, Refused, ShardId, SubscribeAsk, Viewer};
 
 /// So often a feature is asked again whose answer was overtaken by what came out of the outbox.
 const MAX_TRIES: u8 = 3;
@@ -17,6 +18,12 @@ const MAX_TRIES: u8 = 3;
 pub(super) enum Waiting {
     Subscribe(SubscribeAsk),
     History(AskHistory, oneshot::Sender<Result<HistoryPage, Refused>>),
+    /// Whether a subscription that stands still may.
+    Review {
+        seat: Seat,
+        channel: Arc<str>,
+        viewer: Viewer,
+    },
 }
 
 impl Waiting {
@@ -24,6 +31,7 @@ impl Waiting {
         match self {
             Self::Subscribe(ask) => Some((ask.shard, ask.conn)),
             Self::History(..) => None,
+            Self::Review { seat, .. } => Some(*seat),
         }
     }
 }

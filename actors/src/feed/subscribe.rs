@@ -18,7 +18,7 @@ use super::{
 
 impl ChannelRule {
     /// Whether only the feature knows if there is such a channel.
-    fn needs_a_word(&self) -> bool {
+    pub(super) fn needs_a_word(&self) -> bool {
         self.of_a_thing() && self.audience == Audience::Everyone
     }
 }
@@ -52,10 +52,11 @@ impl Hub {
     }
 
     /// Asks the feature. Its answer comes through the inbox, behind all that it published before.
-    fn ask(&mut self, mut asked: Asked) {
+    pub(super) fn ask(&mut self, mut asked: Asked) {
         let (channel, viewer) = match &asked.waiting {
             Waiting::Subscribe(ask) => (ask.channel.clone(), ask.viewer.clone()),
             Waiting::History(ask, _) => (ask.channel.clone(), ask.viewer.clone()),
+            Waiting::Review { channel, viewer, .. } => (channel.as_ref().to_owned(), viewer.clone()),
         };
         let source = self.parts.shared.source(&channel).filter(|_| self.asks.len() < self.limits().snapshots);
         match source {
@@ -80,6 +81,8 @@ impl Hub {
         }
         match (asked.waiting, state) {
             (waiting, Err(Denied::Unavailable)) => self.refuse_unavailable(waiting),
+            (Waiting::Review { seat, channel, .. }, Err(_)) => self.revoked(seat, &channel),
+            (Waiting::Review { .. }, Ok(_)) => {}
             (Waiting::Subscribe(ask), Err(denied)) => self.refuse(&ask, Refused::Denied(denied)),
             (Waiting::Subscribe(ask), Ok(state)) => match self.parts.rules.find(&ask.channel).copied() {
                 Some(rule) => self.seat(ask, &rule, Some(state)),
@@ -98,6 +101,7 @@ impl Hub {
         match waiting {
             Waiting::Subscribe(ask) => self.refuse(&ask, Refused::Denied(Denied::Unavailable)),
             Waiting::History(_, answer) => drop(answer.send(Err(Refused::Denied(Denied::Unavailable)))),
+            Waiting::Review { seat, channel, .. } => self.revoked(seat, &channel),
         }
     }
 
@@ -129,7 +133,7 @@ impl Hub {
             subscribed.state = None;
         }
         let (seat, now) = ((ask.shard, ask.conn), self.now());
-        if self.subscriptions.add(&subscribed.channel, seat, &ask.viewer.id, now) {
+        if self.subscriptions.add(&subscribed.channel, seat, &ask.viewer, now) {
             self.pin(&subscribed.channel);
         }
         let answer = Ok(Box::new(subscribed));
