@@ -9,13 +9,16 @@ use muster_store::{Batch, Op, Order, Record, Scan, StoreError, StoreHandle, Tree
 
 use super::events;
 use super::messages::{Answer, Get, GetAlert, List, ListAlerts, Newest, Snapshot, What, Write};
+use super::places;
 use super::plan::Plan;
 use super::record::Incident;
 use super::settings::Settings;
+use super::sight;
 use super::snapshot;
 use super::state::{Asked, Network};
 use crate::alert::{AlertRecord, Document};
 use crate::feed::{Event, Publisher};
+use crate::geofence::Watcher;
 use crate::identity::By;
 use crate::ids::new_id;
 use crate::page::Page;
@@ -31,6 +34,8 @@ pub struct Options {
     pub store: StoreHandle,
     pub clock: Clock,
     pub publisher: Publisher,
+    /// Told where incidents are.
+    pub watcher: Option<Arc<dyn Watcher>>,
     pub settings: Settings,
 }
 
@@ -174,6 +179,13 @@ impl IncidentActor {
     /// In one turn: taken over, and told.
     fn accept(&mut self, plan: &Plan, events: Vec<Event>) {
         self.network.take(plan);
+        // Before the events: who loses sight is not told what comes then.
+        for review in plan.incidents.iter().filter_map(sight::review) {
+            self.options.publisher.review(review);
+        }
+        if let Some(watcher) = &self.options.watcher {
+            plan.incidents.iter().filter_map(places::moved).for_each(|place| watcher.observe(place));
+        }
         if !events.is_empty() {
             self.options.publisher.publish(events);
         }
@@ -202,6 +214,9 @@ impl Actor for IncidentActor {
 
     fn started(&mut self, context: &mut Context<Self>) {
         context.run_interval(TICK, |actor, context| actor.tick(context));
+        if let Some(watcher) = &self.options.watcher {
+            watcher.observe_all(self.network.all().map(|incident| places::of(incident)).collect());
+        }
     }
 }
 

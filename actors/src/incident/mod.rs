@@ -16,6 +16,7 @@ mod kind;
 mod messages;
 mod moves;
 mod parts;
+mod places;
 mod plan;
 mod priority;
 mod publish;
@@ -25,6 +26,7 @@ mod resources;
 mod service;
 mod settings;
 mod shape;
+mod sight;
 mod snapshot;
 mod state;
 #[cfg(test)]
