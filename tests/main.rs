@@ -38,5 +38,6 @@ mod realtime;
 mod refusals;
 mod reload;
 mod responses;
+mod sight;
 mod supervision;
 mod tls;

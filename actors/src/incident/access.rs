@@ -23,6 +23,12 @@ pub fn visible(incident: &Incident, by: &By) -> bool {
     }
 }
 
+/// Whether a report of one who acts attaches to it: to what it may see, and a device's to every public one besides. What
+/// is restricted stays unknown to a device: it reports anew.
+pub(super) fn attaches(incident: &Incident, by: &By) -> bool {
+    visible(incident, by) || (matches!(by, By::Device(_)) && incident.audience() == Audience::Public)
+}
+
 /// # Errors
 /// `Forbidden`: without `incidents:write`, and to a responder to whom the incident is not assigned.
 pub fn require_write(incident: &Incident, by: &By) -> Result<(), Error> {
