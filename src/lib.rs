@@ -29,6 +29,7 @@ mod respond;
 mod route;
 mod schema;
 pub mod server;
+pub mod simulate;
 mod sse;
 pub mod telemetry;
 pub mod tls;

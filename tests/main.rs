@@ -38,6 +38,8 @@ mod realtime;
 mod refusals;
 mod reload;
 mod responses;
+mod scenario;
 mod sight;
+mod simulate;
 mod supervision;
 mod tls;

@@ -18,15 +18,10 @@ pub fn sees(incident: &Incident, id: &str, permissions: Permissions) -> bool {
 pub fn visible(incident: &Incident, by: &By) -> bool {
     match by {
         By::System => true,
-        By::Device(id) => incident.names(id),
+        // What it reports again attaches to what is known to everybody.
+        By::Device(id) => incident.names(id) || incident.audience() == Audience::Public,
         By::Person(person) => sees(incident, &person.user_id, person.permissions),
     }
-}
-
-/// Whether a report of one who acts attaches to it: to what it may see, and a device's to every public one besides. What
-/// is restricted stays unknown to a device: it reports anew.
-pub(super) fn attaches(incident: &Incident, by: &By) -> bool {
-    visible(incident, by) || (matches!(by, By::Device(_)) && incident.audience() == Audience::Public)
 }
 
 /// # Errors

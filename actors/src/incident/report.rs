@@ -92,7 +92,7 @@ impl Network {
 }
 
 /// One more report of an incident: told in its timeline and counted, nothing else of it changes.
-fn attach(open: &std::sync::Arc<Incident>, report: Report, asked: Asked<'_>) -> Changed {
+pub(super) fn attach(open: &std::sync::Arc<Incident>, report: Report, asked: Asked<'_>) -> Changed {
     let mut after = open.advanced(asked.now);
     after.reports += 1;
     let told = after.reports <= MAX_TOLD;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use muster_geo::BBox;
 
-use super::access::{attaches, not_found, visible};
+use super::access::{not_found, visible};
 use super::kind::IncidentKind;
 use super::moves::State;
 use super::plan::Plan;
@@ -125,7 +125,7 @@ impl Network {
 
     /// The open incident of a key that a report of the asker's attaches to.
     pub(super) fn open_of(&self, key: &str, by: &By) -> Option<&Arc<Incident>> {
-        self.incidents.get(self.open.get(key)?).filter(|incident| attaches(incident, by))
+        self.incidents.get(self.open.get(key)?).filter(|incident| visible(incident, by))
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Incident>> {

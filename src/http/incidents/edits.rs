@@ -13,7 +13,8 @@ use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{IncidentsWrite, Sent, by_of};
 
 /// Reports an incident: 201. A report with the `dedup_key` of an open one attaches to it instead: 200, `attached`. What a
-/// responder reports is assigned to it. Needs `incidents:write`.
+/// responder reports is assigned to it. Needs `incidents:write`; devices have
+/// `/api/v1/device/incidents`.
 #[utoipa::path(post, path = "/api/v1/incidents", tag = "incidents", operation_id = "report_incident",
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     request_body = ReportSchema, security(("token" = [])),
