@@ -6,6 +6,7 @@ mod access;
 mod act;
 mod actor;
 mod alerts;
+mod archive;
 mod change;
 mod checks;
 mod documents;

@@ -43,13 +43,17 @@ async fn house(tree: &Actors, store: &Arc<MemStore>) -> House {
 }
 
 async fn watched(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>) -> House {
+    with(tree, store, map, Settings::default()).await
+}
+
+async fn with(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>, settings: Settings) -> House {
     let told = Arc::new(Recorder::default());
     let options = Options {
         store: Arc::clone(store) as StoreHandle,
         clock: Clock::tokio(START),
         publisher: Arc::clone(&told) as _,
         watcher: Some(Arc::clone(map) as _),
-        settings: Settings::default(),
+        settings,
     };
     let incidents = Incidents::start(&tree.group("disaster"), Arbiter::current(), options);
     incidents.up().await;
@@ -324,5 +328,50 @@ fn a_devices_report_attaches_to_what_is_public_and_says_nothing_of_what_is_not()
         assert!(report(device("dev_1"), None).await.unwrap().attached, "its own");
         let anew = report(device("dev_2"), None).await.unwrap();
         assert!(!anew.attached && anew.incident.unwrap().id != first.id);
+    });
+}
+
+#[test]
+fn what_has_long_been_over_is_read_from_the_store_and_nothing_else_changes() {
+    world::run(|tree| async move {
+        let store = Arc::default();
+        let start = || async {
+            let settings = Settings { keep_over: MINUTE, ..Settings::default() };
+            with(&tree, &store, &Arc::default(), settings).await
+        };
+        let house = start().await;
+        let mut ids = Vec::new();
+        for n in 0..5 {
+            let incident = house.report().await;
+            if n % 2 == 0 {
+                let canceled = Move { reason: Some("a drill".to_owned()), ..Move::new(Action::Cancel) };
+                house.incidents.act(operator(), incident.id.clone(), IfMatch::Any, canceled).await.unwrap();
+            }
+            ids.push(incident.id.clone());
+        }
+        ids.reverse();
+        world::after(2 * MINUTE).await;
+        for found in [&house, &start().await] {
+            let list = |states: Vec<State>, limit, after| {
+                let filter = Filter { states, ..Filter::default() };
+                let asked = found.incidents.list(operator(), filter, PageAsk { limit, after });
+                async move {
+                    let page = asked.await.unwrap();
+                    (page.items.iter().map(|item| item.id.clone()).collect::<Vec<_>>(), page.next)
+                }
+            };
+            let over = [ids[0].clone(), ids[2].clone(), ids[4].clone()];
+            assert_eq!(list(vec![], 10, None).await, (ids.clone(), None));
+            assert_eq!(list(vec![State::Canceled], 10, None).await, (over.to_vec(), None));
+            let (first, next) = list(vec![State::Canceled], 2, None).await;
+            assert_eq!((first, next.as_deref()), (over[..2].to_vec(), Some(over[1].as_str())));
+            assert_eq!(list(vec![State::Canceled], 2, next).await, (over[2..].to_vec(), None));
+            assert_eq!(list(vec![State::Reported], 10, None).await.0, [ids[1].clone(), ids[3].clone()]);
+            assert_eq!(found.get(&over[0]).await.state, State::Canceled);
+            assert!(state(&found.incidents, &events::own(&over[1]), "usr_x", UserRole::Viewer).await.is_ok());
+        }
+        let noted = house.incidents.note(operator(), None, ids[0].clone(), "bill".to_owned(), serde_json::Value::Null);
+        assert_eq!(noted.await.unwrap().incident.unwrap().timeline_seq, 3, "it is annotated still");
+        assert_eq!(house.report().await.number, "2026-000006", "numbers go on");
     });
 }
