@@ -192,6 +192,10 @@ impl App {
             vectors: Arc::clone(&embedder) as _,
             model: Arc::clone(&model),
             metrics: metrics.clone(),
+            identity: identity.clone(),
+            feed: feed.clone(),
+            sockets: Arc::clone(&sockets),
+            network: disaster.clone(),
         };
 
         let up = async { tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up()) };

@@ -39,6 +39,7 @@ mod refusals;
 mod reload;
 mod responses;
 mod scenario;
+mod sight;
 mod simulate;
 mod supervision;
 mod tls;

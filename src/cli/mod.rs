@@ -3,6 +3,7 @@
 mod backup;
 mod doctor;
 mod keys;
+mod lacks;
 mod login;
 mod models;
 mod prompt;

@@ -22,7 +22,7 @@ use super::options::DeviceRules;
 use super::orders::HandOut;
 use super::ports::Beat;
 use super::read;
-use super::record::Status;
+use super::record::{Device, Status};
 use super::shift::CountBad;
 use super::snapshot;
 use super::state::Fleet;
@@ -205,9 +205,9 @@ impl DeviceActor {
     /// Tells whoever draws fences where a device is.
     fn observed(&self, id: &Arc<str>, place: Option<muster_geo::Point>) {
         let Some(watcher) = &self.parts.watcher else { return };
-        let mut observation = Observation::of(SubjectKind::Device, id, place, self.now());
-        observation.tags = self.fleet.entry(id).map(|entry| entry.device.tags.as_slice().into()).unwrap_or_default();
-        watcher.observe(observation);
+        let tags = self.fleet.entry(id).map(|entry| entry.device.tags.as_slice());
+        let observation = Observation::of(SubjectKind::Device, id, place, self.now());
+        watcher.observe(observation.tagged(tags.unwrap_or_default()));
     }
 
     fn tell_beat(&self, beat: Beat) {
@@ -342,12 +342,22 @@ impl Act for SaveReadings {
     }
 }
 
+/// Where a device is at the start; one that is retired is nowhere.
+fn place(device: &Device, now: Millis) -> Observation {
+    let point = device.location.filter(|_| device.status != Status::Retired);
+    Observation::of(SubjectKind::Device, &device.id, point, now).tagged(&device.tags)
+}
+
 impl Actor for DeviceActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
         context.run_interval(TICK, Self::tick);
         context.run_interval(TICK * 60, |actor, _| actor.waiting.retain(|_, waiter| !waiter.is_closed()));
+        if let Some(watcher) = &self.parts.watcher {
+            let now = self.now();
+            watcher.observe_all(self.fleet.newest().map(|entry| place(&entry.device, now)).collect());
+        }
     }
 
     fn stopped(&mut self, _: &mut Context<Self>) {

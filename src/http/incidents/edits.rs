@@ -10,20 +10,21 @@ use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, etag};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{DeviceOrPerson, IncidentsWrite, Sent, by_of};
+use crate::guard::{IncidentsWrite, Sent, by_of};
 
 /// Reports an incident: 201. A report with the `dedup_key` of an open one attaches to it instead: 200, `attached`. What a
-/// responder reports is assigned to it. Needs `incidents:write`, or a device's own token.
+/// responder reports is assigned to it. Needs `incidents:write`; devices have
+/// `/api/v1/device/incidents`.
 #[utoipa::path(post, path = "/api/v1/incidents", tag = "incidents", operation_id = "report_incident",
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = ReportSchema, security(("token" = []), ("device" = [])),
+    request_body = ReportSchema, security(("token" = [])),
     responses((status = 201, body = Data<ReportedIncident>), (status = 200, body = Data<ReportedIncident>),
         (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
         (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
         (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
 pub async fn report(
-    request: Sent<DeviceOrPerson, ReportBody>,
+    request: Sent<IncidentsWrite, ReportBody>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {

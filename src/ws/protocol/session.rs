@@ -291,7 +291,7 @@ impl Session {
         }
         let Some(viewer) = self.viewer() else { return Vec::new() };
         let lost: Vec<_> = self.subs.keys().filter(|channel| !allowed(channel, &viewer)).cloned().collect();
-        lost.into_iter().flat_map(|channel| self.end(channel, 2403, "permission_revoked")).collect()
+        lost.into_iter().flat_map(|channel| self.end(channel, 2403, REVOKED)).collect()
     }
 
     /// The session was revoked.
@@ -302,7 +302,7 @@ impl Session {
     /// The hub ended a subscription.
     pub fn on_unsubscribed(&mut self, channel: &str, reason: &str) -> Vec<Effect> {
         match self.subs.get_key_value(channel).map(|(channel, _)| Arc::clone(channel)) {
-            Some(channel) => self.end(channel, 2404, reason),
+            Some(channel) => self.end(channel, if reason == REVOKED { 2403 } else { 2404 }, reason),
             None => Vec::new(),
         }
     }
@@ -367,6 +367,9 @@ impl Ask {
         }
     }
 }
+
+/// What is told where somebody's rights do not reach any more.
+const REVOKED: &str = "permission_revoked";
 
 /// Whether a person may use the feed at all.
 fn may(person: &Person) -> bool {

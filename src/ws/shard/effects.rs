@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use muster_actors::Millis;
-use muster_actors::feed::{ConnId, HistoryError, Position, SubscribeAsk};
+use muster_actors::feed::{ConnId, HistoryError, Position, SubscribeAsk, Viewer};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -109,15 +109,14 @@ impl Shard {
                     },
                 };
                 let Some(shard) = shard.upgrade() else { return };
-                let rules = shard.sockets.feed.rules();
-                let ended = changed.is_none();
-                shard.told(id, |session, _| match changed {
-                    None => session.on_revoked(),
-                    Some(person) => session.on_grant(person, |channel, viewer| rules.admit(channel, viewer).is_ok()),
-                });
-                if ended {
-                    return;
-                }
+                let Some(person) = changed else {
+                    return shard.told(id, |session, _| session.on_revoked());
+                };
+                let feed = &shard.sockets.feed;
+                let viewer = Viewer { id: Arc::clone(&person.user_id), permissions: person.permissions };
+                let allowed = |channel: &str, viewer: &Viewer| feed.rules().admit(channel, viewer).is_ok();
+                shard.told(id, |session, _| session.on_grant(person, allowed));
+                feed.looks_anew(shard.shard_id(), id, viewer);
             }
         })
     }
