@@ -75,6 +75,14 @@ async fn a26_a_bound_token_opens_no_socket_without_a_fresh_proof_of_its_key() {
 }
 
 #[tokio::test]
+async fn a26_where_bearer_is_rejected_a_bound_token_opens_a_socket_by_its_own_scheme_only() {
+    let muster = server("[auth]\nbound_bearer = \"reject\"\n");
+    let bound = Bound::login(&muster, PrivateKey::generate().unwrap()).await;
+    assert_eq!(bound.shake("Bearer", Some(&bound.proof(&bound.token))).await.err(), Some(401));
+    assert!(bound.shake("DPoP", Some(&bound.proof(&bound.token))).await.is_ok());
+}
+
+#[tokio::test]
 async fn a26_a_bound_token_is_proved_in_the_first_frame_too() {
     let muster = server("");
     let bound = Bound::login(&muster, PrivateKey::generate().unwrap()).await;
