@@ -50,7 +50,8 @@ async fn a36_a_reader_that_stalls_is_cut_off_and_nobody_else_notices() {
     }
     let (evicted_after, grown) = (began.elapsed(), resident().saturating_sub(before));
     assert_eq!(muster.app.sockets.evicted(), 1, "after {told} frames");
-    assert_eq!(stalled.close_code().await, 1006, "no close frame fits a full socket");
+    // No close frame fits a full socket: it is there where the kernel took one more.
+    assert!(matches!(stalled.close_code().await, 1006 | 4101));
     usual.sort_unstable();
     with_it.sort_unstable();
     let (usual, with_it) = (usual[usual.len() / 2], with_it[with_it.len() / 2]);
