@@ -1,4 +1,4 @@
-//! What waits for a feature's answer. Pure: time is counted from the hub's start.
+//! What waits for a feature's answer. It knows no clock: time is counted from the hub's start.
 
 use std::collections::HashMap;
 use std::time::Duration;
