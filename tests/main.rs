@@ -37,6 +37,7 @@ mod messages;
 mod operations;
 mod otel;
 mod realtime;
+mod realtime_actix;
 mod refusals;
 mod reload;
 mod responses;

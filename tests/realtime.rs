@@ -10,4 +10,4 @@ mod killed;
 mod limits;
 mod sessions;
 mod tls;
-mod world;
+pub(crate) mod world;
