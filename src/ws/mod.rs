@@ -17,7 +17,7 @@ mod wire;
 
 pub(crate) use actix::bearer;
 pub use actix::upgrade;
-pub use admission::{Admission, Admitted, Watch};
+pub use admission::{Admission, Admitted, Doors, Watch};
 pub use close::{Close, Then};
 pub use command::{Command, CommandSink, Commands, Done};
 pub use counts::{Connected, Counts};

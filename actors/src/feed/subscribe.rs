@@ -19,7 +19,7 @@ use super::{
 impl ChannelRule {
     /// Whether only the feature knows if there is such a channel.
     fn needs_a_word(&self) -> bool {
-        self.of_a_thing() && self.audience == Audience::Everyone
+        self.of_a_thing() && self.audience != Audience::Own
     }
 }
 
