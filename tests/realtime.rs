@@ -2,6 +2,7 @@
 
 mod asyncapi;
 mod channels;
+mod devices;
 mod faults;
 mod http;
 mod limits;

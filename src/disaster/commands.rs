@@ -20,6 +20,8 @@ use crate::ws::{Command, CommandSink, Done};
 
 /// How long a device has for its answer where nothing is said.
 const PATIENCE: u32 = 300;
+/// The most that a device's answer may hold, in bytes, as over HTTP.
+const MAX_RESULT: usize = 8 * 1024;
 
 /// `incident.acknowledge` and `device.command` of people, `device.ack` of devices.
 #[derive(Debug)]
@@ -91,6 +93,9 @@ async fn order(network: Disaster, command: Command) -> Done {
 async fn answered(network: Disaster, device: Arc<str>, ask: CommandAsk) -> Done {
     let ack: Option<Ack> = arguments(ask.args.as_deref())?;
     let Ack { ok, refused, result } = ack.ok_or_else(|| wrong("args", "must be {\"ok\": true or false, …}"))?;
+    if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
+        return Err(wrong("args.result", &format!("must be at most {MAX_RESULT} bytes")));
+    }
     let answer = match (ok, refused) {
         (true, _) => Answer::Done,
         (false, Some(true)) => Answer::Refused,

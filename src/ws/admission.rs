@@ -39,7 +39,10 @@ impl Admission for Identity {
         let admitted = match self.admit(&shown) {
             Ok(admitted) => self
                 .watch(&admitted.person.session_id)
-                .map(|watch| Admitted { who: Who { subject: Subject::Person(admitted.person), exp: admitted.exp }, watch })
+                .map(|watch| Admitted {
+                    who: Who { subject: Subject::Person(admitted.person), exp: admitted.exp },
+                    watch,
+                })
                 .ok_or(Refusal::Invalid),
             Err(error) => Err(refusal(&error)),
         };

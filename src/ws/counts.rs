@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::protocol::Subject;
 
 /// A device has one, and another while it comes back on a new line.
-const MAX_PER_DEVICE: usize = 2;
+pub const MAX_PER_DEVICE: usize = 2;
 
 #[derive(Debug, Default)]
 struct Inner {

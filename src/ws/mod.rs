@@ -20,7 +20,7 @@ pub use actix::upgrade;
 pub use admission::{Admission, Admitted, Doors, Watch};
 pub use close::{Close, Then};
 pub use command::{Command, CommandSink, Commands, Done};
-pub use counts::{Connected, Counts};
+pub use counts::{Connected, Counts, MAX_PER_DEVICE};
 pub use events::listen;
 pub use line::Line;
 pub(crate) use shard::read_positions;

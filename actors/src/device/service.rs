@@ -12,8 +12,8 @@ use tokio::sync::{broadcast, watch};
 
 use super::actor::{DeviceActor, Parts};
 use super::beat::{Hear, HeartbeatAnswer};
-use super::command::{Answer, Command};
 use super::changes::Changes;
+use super::command::{Answer, Command};
 use super::directory::{DeviceDirectory, Noted};
 use super::entry::Report;
 use super::history::{self, HistoryEntry};

@@ -238,7 +238,8 @@ mod tests {
         let rules = Rules::new(DISASTER.to_vec());
         let device = Viewer { id: "dev_1".into(), permissions: Permissions::default() };
         assert_eq!(rules.admit("devices:dev_1", &device).map(|rule| rule.pattern), Ok("devices:{id}"));
-        for other in ["devices:dev_2", "devices", "devices:dev_1:telemetry", "user:dev_1", "incidents:dev_1", "nothing"] {
+        for other in ["devices:dev_2", "devices", "devices:dev_1:telemetry", "user:dev_1", "incidents:dev_1", "nothing"]
+        {
             assert_eq!(rules.admit(other, &device), Err(Refused::Forbidden("realtime:subscribe")), "{other}");
         }
     }

@@ -1,6 +1,7 @@
 //! What subscribers are answered, and what they get from then on.
 
 use super::*;
+use crate::identity::Permission;
 
 #[test]
 fn a_subscriber_gets_what_comes_behind_its_position_and_nothing_before() {
