@@ -3,6 +3,7 @@
 mod asyncapi;
 mod bound;
 mod channels;
+mod devices;
 mod ending;
 mod faults;
 mod http;

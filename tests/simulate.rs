@@ -104,6 +104,54 @@ async fn mixed_devices_take_commands_leave_heartbeats_out_and_some_refuse() {
     assert!(said["totals"]["telemetry"].as_u64().unwrap() > 0, "{said}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn devices_hear_of_their_commands_on_sockets() {
+    let folder = tempfile::tempdir().unwrap();
+    let muster = server(folder.path());
+    let (admin, token) = admin(&muster.url).await;
+    let (profile, state) = (folder.path().join("feed.toml"), folder.path().join("fleet.json"));
+    std::fs::write(&profile, "heartbeat_s = 1\ncommands_by_feed = 1.0\n").unwrap();
+    let (profile, kept) = (profile.to_str().unwrap(), state.to_str().unwrap());
+    let args = ["--server", &muster.url, "--count", "10", "--profile", profile, "--state", kept, "--json"];
+    let first = [&args[..], &["--register", "--duration", "1"]].concat();
+    summary(&simulate(folder.path(), Some(&token), &first).await);
+    let devices = admin.get("/api/v1/devices?limit=200").await.json();
+    let ids: Vec<_> =
+        devices["data"]["devices"].as_array().unwrap().iter().map(|device| device["id"].clone()).collect();
+    assert_eq!(ids.len(), 10, "{devices}");
+    let second = [&args[..], &["--duration", "10"]].concat();
+    let running = simulate(folder.path(), None, &second);
+    // Each command is given once its device's socket stands: only the bell can tell of it.
+    let giving = async {
+        for id in &ids {
+            let id = id.as_str().unwrap();
+            listens(&admin, id).await;
+            let given = admin.post(&format!("/api/v1/devices/{id}/commands"), &json!({ "name": "siren.test" })).await;
+            assert_eq!(given.status, 201, "{}", given.text);
+        }
+    };
+    let (output, ()) = tokio::join!(running, giving);
+    let said = summary(&output);
+    let totals = &said["totals"];
+    assert_eq!((&totals["commands_by_feed"], &totals["commands_done"]), (&json!(10), &json!(10)), "{said}");
+    assert_eq!((&totals["sockets"], &totals["refused"]), (&json!(10), &json!(0)), "{said}");
+}
+
+/// Waits until the device's socket is among those that are present on its channel.
+async fn listens(admin: &Client, id: &str) {
+    let mut looks = tokio::time::interval(std::time::Duration::from_millis(20));
+    let stands = async {
+        loop {
+            looks.tick().await;
+            let present = admin.get(&format!("/api/v1/realtime/channels/devices:{id}/presence")).await;
+            if present.status == 200 && present.text.contains(&format!("\"user\":\"{id}\"")) {
+                return;
+            }
+        }
+    };
+    assert!(tokio::time::timeout(crate::support::client::PATIENCE, stands).await.is_ok(), "{id} does not listen");
+}
+
 #[tokio::test]
 async fn wrong_use_is_told_with_code_2() {
     let folder = tempfile::tempdir().unwrap();

@@ -15,6 +15,7 @@ use serde_json::value::to_raw_value;
 use tokio::sync::{broadcast, oneshot, watch};
 
 use super::beat::{Look, heard_of, quietly, vitals};
+use super::changes::Changes;
 use super::deadline::Due;
 use super::directory::{Credential, Directory, Noted};
 use super::messages::{Act, Do, Handed, Heartbeat, Measured, Next, Readings, See, Snapshot};
@@ -49,6 +50,7 @@ pub(super) struct Parts {
     pub(super) publisher: Publisher,
     pub(super) rules: DeviceRules,
     pub(super) directory: watch::Sender<Arc<Directory>>,
+    pub(super) changes: Arc<Changes>,
     pub(super) beats: broadcast::Sender<Beat>,
     pub(super) noted: Arc<Noted>,
     pub(super) watcher: Option<Arc<dyn Watcher>>,
@@ -89,6 +91,7 @@ impl DeviceActor {
         });
         let (fleet, directory) = read.await??;
         parts.directory.send_replace(Arc::new(directory));
+        parts.changes.tell_all();
         Ok(Self { parts, fleet, jobs: VecDeque::new(), writing: None, waiting: HashMap::new() })
     }
 
@@ -171,16 +174,17 @@ impl DeviceActor {
             let fleet = &mut self.fleet;
             self.parts.directory.send_modify(|directory| {
                 let directory = Arc::make_mut(directory);
-                for id in changed.credentials {
-                    match fleet.entry(&id).and_then(Credential::of) {
-                        Some(credential) => drop(directory.insert(id, Arc::new(credential))),
+                for id in &changed.credentials {
+                    match fleet.entry(id).and_then(Credential::of) {
+                        Some(credential) => drop(directory.insert(Arc::clone(id), Arc::new(credential))),
                         None => {
-                            directory.remove(&id);
-                            fleet.readings.remove(&id);
+                            directory.remove(id);
+                            fleet.readings.remove(id);
                         }
                     }
                 }
             });
+            changed.credentials.iter().for_each(|id| self.parts.changes.tell(id));
         }
         if !staged.events.is_empty() {
             self.parts.publisher.publish(std::mem::take(&mut staged.events));

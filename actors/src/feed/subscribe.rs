@@ -50,7 +50,7 @@ impl Waits for Waiting {
 impl ChannelRule {
     /// Whether only the feature knows if there is such a channel.
     pub(super) fn needs_a_word(&self) -> bool {
-        self.of_a_thing() && self.audience == Audience::Everyone
+        self.of_a_thing() && self.audience != Audience::Own
     }
 }
 

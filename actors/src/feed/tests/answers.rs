@@ -1,6 +1,7 @@
 //! What subscribers are answered, and what they get from then on.
 
 use super::*;
+use crate::identity::Permission;
 
 #[test]
 fn a_subscriber_gets_what_comes_behind_its_position_and_nothing_before() {
@@ -100,7 +101,7 @@ fn what_is_not_there_and_what_must_not_be_known_are_the_same() {
         }
         feed.subscribe(ask(id, 4, "incidents:*", None)).unwrap();
         assert_eq!(shard.answered(4).await.unwrap_err(), Refused::NoChannel);
-        let nobody = Viewer { id: "usr_1".into(), permissions: Permissions::default() };
+        let nobody = Viewer { id: "usr_1".into(), permissions: Permissions::of(&[Permission::RealtimeSubscribe]) };
         feed.subscribe(SubscribeAsk { viewer: nobody, ..ask(id, 5, "alerts", None) }).unwrap();
         assert_eq!(shard.answered(5).await.unwrap_err(), Refused::Forbidden("alerts:read"));
         assert_eq!(feed.stats().await.unwrap().subscriptions, 0);
