@@ -40,12 +40,13 @@ models: setup-build ## fetch the embedded models into models-cache (MODEL=small|
 	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm --dir models-cache
 
 .PHONY: bench
-bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway
+bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway, the feed
 	@for package in $(BENCHED); do \
 	    echo "== $$package"; \
 	    cargo bench --quiet $(LOCKED) --package "$$package" --bench '*'; \
 	done
 	@$(MAKE) --no-print-directory bench-gateway
+	@$(MAKE) --no-print-directory bench-feed
 
 .PHONY: bench-gateway
 bench-gateway: setup-build ## measure the gateway beside a bare relay and the upstream direct
@@ -54,6 +55,12 @@ bench-gateway: setup-build ## measure the gateway beside a bare relay and the up
 	    cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay; \
 	fi
 	@$(PYTHON) benches/gateway/run.py --tools "$(BENCH_TOOLS)" --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: bench-feed
+bench-feed: setup-build ## measure live sockets beside a bare thread that holds them, at 100 to 10,000 connections
+	@echo "== feed"
+	@cargo build --release --quiet $(LOCKED) --no-default-features --example feed_server --example feed_load --example raw_hub
+	@$(PYTHON) benches/feed/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-peers
 bench-peers: setup-build ## the same, beside LiteLLM, Portkey and the vLLM router, which it installs

@@ -148,15 +148,19 @@ fn serve(port: u16, control_port: u16) -> io::Result<()> {
                 }
             }
         }
+        // One write for everything that was asked for meanwhile.
+        let mut frames = Vec::new();
         while let Ok((count, size)) = told.try_recv() {
             for _ in 0..count {
                 number += 1;
-                let frame = event(number, size);
-                sockets
-                    .iter_mut()
-                    .filter(|socket| socket.upgraded && !socket.dead)
-                    .for_each(|socket| socket.write(&frame));
+                frames.extend(event(number, size));
             }
+        }
+        if !frames.is_empty() {
+            sockets
+                .iter_mut()
+                .filter(|socket| socket.upgraded && !socket.dead)
+                .for_each(|socket| socket.write(&frames));
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod config;
 mod disaster;
 mod envelope;
 mod error;
+mod examples;
 mod guard;
 mod http;
 mod limit_headers;

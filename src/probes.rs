@@ -45,6 +45,12 @@ pub struct Parts {
     pub(crate) network: Disaster,
 }
 
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("data", &self.data).finish_non_exhaustive()
+    }
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// One probe for each module that exists; weights and intervals are the catalogue's.

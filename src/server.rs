@@ -2,21 +2,25 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_cors::Cors;
-use actix_web::dev::{Server as ActixServer, ServerHandle};
+use actix_http::HttpService;
+use actix_service::map_config;
+use actix_web::dev::{AppConfig, Server as ActixServer, ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::middleware::from_fn;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, HttpServer, web};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::App;
+use crate::config::{Lane, Server as Settings};
 use crate::http;
 use crate::respond::respond;
 use crate::tls::Certificate;
-use crate::ws::Line;
+use crate::ws::{Line, Shard, upgrades};
 
 /// A bound server that serves from the moment it is made.
 pub struct Server {
@@ -54,43 +58,13 @@ impl Server {
         if let Some(otel) = &app.otel {
             otel.start(&app.clone().into_inner());
         }
-        let shared = app.clone();
-        let origins = settings.cors_origins.clone();
-        let mut server = HttpServer::new(move || {
-            ActixApp::new()
-                .app_data(shared.clone())
-                .app_data(shared.sockets.shard())
-                .wrap(cors(&origins))
-                .wrap(from_fn(respond))
-                .configure(http::routes)
-        })
-        // Nagle's algorithm would hold a stream's first token back for the client's delayed acknowledgement.
-        .on_connect(|connection, data| {
-            Line::keep(connection, data);
-            if let Some(stream) = connection.downcast_ref::<TcpStream>() {
-                // It fails only on a connection that is gone already.
-                let _ = stream.set_nodelay(true);
-            }
-        })
-        // A client that is gone cancels its call upstream at once, also while nothing can be written to it.
-        .h1_allow_half_closed(false)
-        .max_connections(settings.max_connections)
-        .client_request_timeout(Duration::from_secs(30))
-        .shutdown_timeout(settings.shutdown_grace_seconds)
-        .disable_signals();
-        if settings.workers > 0 {
-            server = server.workers(settings.workers);
-        }
-        let server = match &certificate {
-            Some(certificate) => {
-                let config = certificate.server_config().map_err(io::Error::other)?;
-                server.tcp_nodelay(true).listen_rustls_0_23(listener, config)?
-            }
-            None => server.listen(listener)?,
+        let http = match (&certificate, app.live().config.feed.lane) {
+            (None, Lane::Direct) => direct(&app, &settings, listener)?,
+            (certificate, _) => plain(&app, &settings, listener, certificate.as_ref())?,
         };
         let signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
         let hangup = signal(SignalKind::hangup())?;
-        Ok(Self { app, address, http: server.run(), certificate, signals, hangup })
+        Ok(Self { app, address, http, certificate, signals, hangup })
     }
 
     /// Where it serves.
@@ -148,6 +122,103 @@ impl Server {
         tracing::info!("stopped");
         served
     }
+}
+
+/// For a client to send a request's head.
+const HEAD_WITHIN: Duration = Duration::from_secs(30);
+/// For a client to take what is left when its connection ends.
+const DISCONNECT_WITHIN: Duration = Duration::from_secs(1);
+
+/// The routes on a thread, with the thread's part of the feed.
+fn routes(
+    app: &web::Data<App>,
+    shard: &Rc<Shard>,
+    origins: &[String],
+) -> ActixApp<
+    impl ServiceFactory<ServiceRequest, Config = (), Response = ServiceResponse, Error = actix_web::Error, InitError = ()>
+    + use<>,
+> {
+    ActixApp::new()
+        .app_data(app.clone())
+        .app_data(Rc::clone(shard))
+        .wrap(cors(origins))
+        .wrap(from_fn(respond))
+        .configure(http::routes)
+}
+
+/// Connections all the way through actix-web, with TLS or without.
+fn plain(
+    app: &web::Data<App>,
+    settings: &Settings,
+    listener: TcpListener,
+    certificate: Option<&Arc<Certificate>>,
+) -> io::Result<ActixServer> {
+    let (shared, origins) = (app.clone(), settings.cors_origins.clone());
+    let mut server = HttpServer::new(move || routes(&shared, &shared.sockets.shard(), &origins))
+        .on_connect(|connection, data| {
+            Line::keep(connection, data);
+            connection.downcast_ref::<TcpStream>().into_iter().for_each(at_once);
+        })
+        // A client that is gone cancels its call upstream at once, also while nothing can be written to it.
+        .h1_allow_half_closed(false)
+        .max_connections(settings.max_connections)
+        .client_request_timeout(HEAD_WITHIN)
+        .client_disconnect_timeout(DISCONNECT_WITHIN)
+        .shutdown_timeout(settings.shutdown_grace_seconds)
+        .disable_signals();
+    if settings.workers > 0 {
+        server = server.workers(settings.workers);
+    }
+    let server = match certificate {
+        Some(certificate) => {
+            let config = certificate.server_config().map_err(io::Error::other)?;
+            server.tcp_nodelay(true).listen_rustls_0_23(listener, config)?
+        }
+        None => server.listen(listener)?,
+    };
+    Ok(server.run())
+}
+
+/// The same without TLS, but for live sockets, which the feed takes over.
+fn direct(app: &web::Data<App>, settings: &Settings, listener: TcpListener) -> io::Result<ActixServer> {
+    let (shared, origins) = (app.clone(), settings.cors_origins.clone());
+    let address = listener.local_addr()?;
+    let mut server = ActixServer::build()
+        .max_concurrent_connections(settings.max_connections)
+        .shutdown_timeout(settings.shutdown_grace_seconds)
+        .disable_signals();
+    if settings.workers > 0 {
+        server = server.workers(settings.workers);
+    }
+    let stopping = server.graceful_shutdown_signal();
+    let server = server.listen("http", listener, move || {
+        let shard = shared.sockets.shard();
+        let stopping = stopping.clone();
+        let routes = || map_config(routes(&shared, &shard, &origins), |()| AppConfig::default());
+        HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .client_request_timeout(HEAD_WITHIN)
+            .client_disconnect_timeout(DISCONNECT_WITHIN)
+            .h1_allow_half_closed(false)
+            .local_addr(address)
+            .on_connect_ext(|connection: &TcpStream, data| {
+                Line::keep(connection, data);
+                at_once(connection);
+            })
+            .upgrade(upgrades(routes(), Rc::clone(&shard)))
+            .finish(routes())
+            .tcp()
+    })?;
+    Ok(server.run())
+}
+
+/// Nagle's algorithm would hold a stream's first token back for the client's delayed acknowledgement.
+fn at_once(connection: &TcpStream) {
+    // It fails only on a connection that is gone already.
+    let _ = connection.set_nodelay(true);
 }
 
 /// Reads the settings again at each SIGHUP.

@@ -153,7 +153,7 @@ async fn an_image_is_uploaded_in_pieces_verified_and_served_in_ranges() {
         (status, headers, answer.bytes().await.unwrap())
     };
     let (status, headers, bytes) = get("accept", "*/*").await;
-    assert_eq!((status, bytes.len(), &bytes[..] == &content[..]), (200, total, true));
+    assert_eq!((status, bytes.len(), bytes[..] == content[..]), (200, total, true));
     let tag = headers["etag"].to_str().unwrap().to_owned();
     assert_eq!(tag, format!("\"{}\"", announced(&content)["sha256"].as_str().unwrap()));
     let (status, headers, bytes) = get("range", "bytes=1048570-1048580").await;
@@ -251,7 +251,7 @@ async fn a_server_that_is_killed_in_an_upload_and_all_through_a_rollout_loses_no
     assert_eq!(rest.json()["data"]["complete"], true);
     assert_eq!(verify(&admin, &key, &id, &content).await.json()["data"]["state"], "ready");
 
-    let mut units = vec![Unit::register(&admin).await, Unit::register(&admin).await];
+    let mut units = [Unit::register(&admin).await, Unit::register(&admin).await];
     let made = job_for(&admin, &id, json!({ "groups": [{ "count": 1 }, { "count": 1 }] })).await;
     let path = format!("{JOBS}/{}", made.json()["data"]["id"].as_str().unwrap());
     let (mut asked, mut seen) = (0, Vec::new());

@@ -13,12 +13,14 @@
 
 mod support;
 
+mod adversarial;
 mod alerts;
 mod api_description;
 mod architecture;
 mod backup;
 mod chain_faults;
 mod devices;
+mod disaster_crash;
 mod doctor;
 mod embedded;
 mod embeddings;
@@ -35,6 +37,7 @@ mod messages;
 mod operations;
 mod otel;
 mod realtime;
+mod realtime_actix;
 mod refusals;
 mod reload;
 mod responses;

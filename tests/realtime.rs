@@ -1,9 +1,13 @@
 //! The live feed over real sockets.
 
 mod asyncapi;
+mod bound;
 mod channels;
+mod ending;
 mod faults;
 mod http;
+mod killed;
 mod limits;
 mod sessions;
-mod world;
+mod tls;
+pub(crate) mod world;

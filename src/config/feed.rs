@@ -8,9 +8,21 @@ use super::ConfigError;
 use crate::ws::protocol::ProtocolOptions;
 use crate::ws::{ShardOptions, SocketOptions};
 
+/// What carries the bytes of sockets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lane {
+    /// The feed takes sockets out of HTTP and writes to them itself. Not with TLS, which is always `Actix`.
+    #[default]
+    Direct,
+    /// A response of actix-web, with an actor for each.
+    Actix,
+}
+
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Feed {
+    pub lane: Lane,
     /// For the first frame of a socket without a token at its handshake.
     pub connect_within_ms: u64,
     /// From one heartbeat to the next.
@@ -37,6 +49,7 @@ pub struct Feed {
 impl Default for Feed {
     fn default() -> Self {
         Self {
+            lane: Lane::default(),
             connect_within_ms: 10_000,
             heartbeat_ms: 25_000,
             answer_within_ms: 10_000,

@@ -11,7 +11,7 @@ mod load;
 
 pub use auth::{Auth, Bound};
 pub use devices::Devices;
-pub use feed::Feed;
+pub use feed::{Feed, Lane};
 pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse, token};

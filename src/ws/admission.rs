@@ -12,10 +12,11 @@ use super::protocol::{Refusal, Who};
 
 /// Checks tokens of sessions.
 pub trait Admission: Send + Sync + std::fmt::Debug {
-    /// Whom a token lets in. `dpop` is the proof of a token that is bound to a key, and `url` the address of the
+    /// Whom a token lets in. `scheme` is the one that it came under, `dpop` is the proof of a token that is bound to a key, and `url` the address of the
     /// handshake, which the proof names.
     fn authenticate(
         &self,
+        scheme: Scheme,
         token: String,
         dpop: Option<String>,
         url: &str,
@@ -28,11 +29,11 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
 impl Admission for Identity {
     fn authenticate(
         &self,
+        scheme: Scheme,
         token: String,
         dpop: Option<String>,
         url: &str,
     ) -> BoxFuture<'static, Result<Admitted, Refusal>> {
-        let scheme = if dpop.is_some() { Scheme::Dpop } else { Scheme::Bearer };
         // A socket opens with GET, and later frames prove the same address.
         let shown = Shown { scheme, token: &token, proof: dpop.as_deref(), method: "GET", url };
         let admitted = match self.admit(&shown) {

@@ -20,9 +20,19 @@ impl SnapshotSource for Incidents {
     }
 }
 
-/// A server with these settings of the feed.
+/// A server with these settings of the feed, on the lane that there is by default.
 pub(super) fn server(settings: &str) -> Muster {
-    let muster = Muster::start(settings);
+    server_on("direct", settings)
+}
+
+/// The same on a lane of choice.
+pub(crate) fn server_on(lane: &str, settings: &str) -> Muster {
+    let lane = format!("[feed]\nlane = \"{lane}\"\n");
+    let settings = match settings.split_once("[feed]\n") {
+        Some((before, after)) => format!("{before}{lane}{after}"),
+        None => format!("{settings}\n{lane}"),
+    };
+    let muster = Muster::start(&settings);
     for prefix in ["incidents", "devices", "alerts", "firmware"] {
         muster.app.feed.register_source(prefix, Arc::new(Incidents));
     }
@@ -30,11 +40,11 @@ pub(super) fn server(settings: &str) -> Muster {
 }
 
 /// Tells of something on these channels.
-pub(super) fn tell(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
+pub(crate) fn tell(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
     tell_with(muster, channels, name, data, Traits::default())
 }
 
-pub(super) fn tell_with(muster: &Muster, channels: &[&str], name: &str, data: Value, traits: Traits) -> String {
+pub(crate) fn tell_with(muster: &Muster, channels: &[&str], name: &str, data: Value, traits: Traits) -> String {
     let channels = channels.iter().map(|channel| (*channel).to_owned()).collect();
     let event = Event::new(name, muster.app.clock.now(), channels, &data).with(traits);
     let id = event.id.clone();

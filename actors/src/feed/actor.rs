@@ -23,6 +23,7 @@ use super::outbox::{Outbox, Reading};
 use super::outgoing::Outgoing;
 use super::record::{self, Head};
 use super::shared::Shared;
+use super::subscribe::Waiting;
 use super::subscriptions::Subscriptions;
 use super::{ChannelStats, Delivery, FeedOptions, FeedStats, HistoryPage, Limits, Refused, Rules};
 use crate::Millis;
@@ -50,7 +51,7 @@ pub struct Hub {
     pub(super) histories: Histories,
     pub(super) latests: Latests,
     pub(super) subscriptions: Subscriptions,
-    pub(super) asks: Asks,
+    pub(super) asks: Asks<Waiting>,
     pub(super) outbox: Outbox,
     pub(super) out: Outgoing,
     pub(super) epochs: Epochs,

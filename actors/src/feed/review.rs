@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::actor::Hub;
-use super::asks::{Asked, Waiting};
+use super::asks::Asked;
+use super::subscribe::Waiting;
 use super::subscriptions::Seat;
 use super::{Delivery, Review, Viewer};
 

@@ -7,14 +7,45 @@ use actix::ResponseFuture;
 use tokio::sync::oneshot;
 
 use super::actor::Hub;
-use super::asks::{Asked, Waiting};
+use super::asks::{Asked, Waits};
 use super::inbox::Input;
 use super::messages::AskHistory;
 use super::subscriptions::Seat;
 use super::{
     Audience, ChannelKind, ChannelRule, Delivery, Denied, HistoryPage, Position, Refused, ShardId, SnapshotAsk,
-    SnapshotReply, State, StateItem, SubscribeAsk, Subscribed, Why,
+    SnapshotReply, State, StateItem, SubscribeAsk, Subscribed, Viewer, Why,
 };
+
+/// Who waits for a feature's answer.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    Subscribe(SubscribeAsk),
+    History(AskHistory, oneshot::Sender<Result<HistoryPage, Refused>>),
+    /// Whether a subscription that stands still may.
+    Review {
+        seat: Seat,
+        channel: Arc<str>,
+        viewer: Viewer,
+    },
+}
+
+impl Waits for Waiting {
+    fn seat(&self) -> Option<Seat> {
+        match self {
+            Self::Subscribe(ask) => Some((ask.shard, ask.conn)),
+            Self::History(..) => None,
+            Self::Review { seat, .. } => Some(*seat),
+        }
+    }
+
+    fn channel(&self) -> &str {
+        match self {
+            Self::Subscribe(ask) => &ask.channel,
+            Self::History(ask, _) => &ask.channel,
+            Self::Review { channel, .. } => channel,
+        }
+    }
+}
 
 impl ChannelRule {
     /// Whether only the feature knows if there is such a channel.
@@ -52,7 +83,7 @@ impl Hub {
     }
 
     /// Asks the feature. Its answer comes through the inbox, behind all that it published before.
-    pub(super) fn ask(&mut self, mut asked: Asked) {
+    pub(super) fn ask(&mut self, mut asked: Asked<Waiting>) {
         let (channel, viewer) = match &asked.waiting {
             Waiting::Subscribe(ask) => (ask.channel.clone(), ask.viewer.clone()),
             Waiting::History(ask, _) => (ask.channel.clone(), ask.viewer.clone()),

@@ -43,7 +43,6 @@ pub struct HandedCommand {
     pub sent_at: Option<String>,
     pub deliveries: u32,
     pub finished_at: Option<String>,
-    #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
 }
 
@@ -55,7 +54,6 @@ pub struct AckBody {
     /// Whether the device would not even try, where it was not done.
     pub refused: Option<bool>,
     /// What came of it: any JSON of at most 8 KiB.
-    #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
 }
 

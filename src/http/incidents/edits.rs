@@ -112,7 +112,7 @@ pub async fn add(
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let what = ResourceAct::Add(request.body.read);
+    let what = ResourceAct::Add(request.body.into());
     let answer = app.incidents.resources(by, named, id.into_inner(), if_match, what).await?;
     Ok(envelope::created(Shown::new(of(&answer)?), given(answer.replayed)))
 }
@@ -135,6 +135,6 @@ pub async fn change(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
-    let what = ResourceAct::Change(request.body.read);
+    let what = ResourceAct::Change(request.body.into());
     changed(&app.incidents.resources(by, None, id.into_inner(), if_match, what).await?)
 }

@@ -51,7 +51,7 @@ pub async fn listen(
         return Err(HttpError::new(Kind::Unavailable, "the server is stopping: connect again"));
     }
     let person = person_of(&request)?;
-    let token = ws::bearer(&request).unwrap_or_default();
+    let token = ws::bearer(&request).map(|(_, token)| token).unwrap_or_default();
     let watch = shard.sockets().admission.watch(&person.session_id);
     let watch = watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
     let who = Who { person, exp: end_of(&token) };

@@ -10,10 +10,11 @@ mod session;
 use std::rc::Rc;
 
 use actix_web::http::header;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use actix_web_actors::ws;
 use muster_actors::{Error, Kind};
 
+use super::direct::Seat;
 use super::protocol::{Refusal, SUBPROTOCOL};
 use super::{Framing, Line, Opening, Shard};
 
@@ -45,9 +46,9 @@ pub async fn upgrade(
         return Err(Error::new(Kind::Unavailable, "the server is stopping: connect again"));
     }
     let (admitted, place) = match token {
-        Some(token) => {
+        Some((scheme, token)) => {
             let dpop = request.headers().get("DPoP").and_then(|proof| proof.to_str().ok()).map(str::to_owned);
-            let checked = sockets.admission.authenticate(token, dpop, url).await;
+            let checked = sockets.admission.authenticate(scheme, token, dpop, url).await;
             (Some(checked.map_err(refused)?), None)
         }
         None => {
@@ -61,8 +62,13 @@ pub async fn upgrade(
     let line = request.conn_data::<Line>().cloned();
     let url = Rc::from(url);
     let opening = |link| Opening { link, framing: Framing::Socket, admitted, place, url, channels: Vec::new() };
+    response.insert_header((header::CACHE_CONTROL, "no-store"));
+    if let Some(seat) = request.extensions().get::<Seat>() {
+        seat.take(shard, opening);
+        return Ok(response.finish());
+    }
     let stream = session::stream(Rc::clone(&shard), line, opening, body)?;
-    Ok(response.insert_header((header::CACHE_CONTROL, "no-store")).streaming(stream))
+    Ok(response.streaming(stream))
 }
 
 /// The refusal of a handshake's token.

@@ -9,12 +9,12 @@ use actix::{Actor, ActorContext, Addr, AsyncContext, Handler, Message, StreamHan
 use actix_web::error::PayloadError;
 use actix_web::web;
 use actix_web_actors::HttpContext;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::Stream;
 use muster_actors::feed::ConnId;
 use muster_actors::{Error, Kind};
 
-use crate::ws::{Collected, Line, Link, Next, Opening, Shard};
+use crate::ws::{Line, Link, Next, Opening, Shard};
 
 /// There is something to write: told at most once until it is written.
 #[derive(Debug, Message)]
@@ -122,9 +122,9 @@ impl<S: Stream<Item = Result<Bytes, actix_web::Error>>> Stream for Writer<S> {
             this.ended = true;
             return Poll::Ready(None);
         }
-        let Collected { frames, next } = this.shard.collect(this.conn);
-        this.ended = next == Next::End;
-        match (joined(frames), this.ended) {
+        let collected = this.shard.collect(this.conn);
+        this.ended = collected.next == Next::End;
+        match (collected.joined(), this.ended) {
             (Some(bytes), _) => Poll::Ready(Some(Ok(bytes))),
             (None, true) => Poll::Ready(None),
             (None, false) => Poll::Pending,
@@ -136,17 +136,4 @@ impl<S> Drop for Writer<S> {
     fn drop(&mut self) {
         self.shard.closed(self.conn);
     }
-}
-
-/// One write for all; a single frame goes out as it was encoded.
-fn joined(frames: Vec<Bytes>) -> Option<Bytes> {
-    let mut frames = frames.into_iter();
-    let first = frames.next()?;
-    let Some(second) = frames.next() else { return Some(first) };
-    let mut all =
-        BytesMut::with_capacity(first.len() + second.len() + frames.as_slice().iter().map(Bytes::len).sum::<usize>());
-    for frame in [first, second].into_iter().chain(frames) {
-        all.extend_from_slice(&frame);
-    }
-    Some(all.freeze())
 }

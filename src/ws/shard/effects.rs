@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use muster_actors::Millis;
 use muster_actors::feed::{ConnId, HistoryError, Position, SubscribeAsk, Viewer};
+use muster_actors::identity::Scheme;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -131,7 +132,9 @@ impl Shard {
     }
 
     fn authenticate(&self, id: ConnId, tag: u64, token: String, dpop: Option<String>, url: &str) {
-        let (shard, checking) = (self.me.clone(), self.sockets.admission.authenticate(token, dpop, url));
+        // A frame names no scheme: whoever brings a proof means it.
+        let scheme = if dpop.is_some() { Scheme::Dpop } else { Scheme::Bearer };
+        let (shard, checking) = (self.me.clone(), self.sockets.admission.authenticate(scheme, token, dpop, url));
         actix_rt::spawn(async move {
             let answer = checking.await;
             let Some(shard) = shard.upgrade() else { return };

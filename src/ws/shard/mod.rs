@@ -17,7 +17,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use muster_actors::feed::{ConnId, ShardId};
 use muster_actors::ids::{IdKind, new_id};
 use muster_actors::{Error, Millis};
@@ -47,6 +47,21 @@ pub struct Collected {
     /// In this order; each is a whole number of frames or events.
     pub frames: Vec<Bytes>,
     pub next: Next,
+}
+
+impl Collected {
+    /// One write for all; a single frame goes out as it was encoded.
+    pub fn joined(self) -> Option<Bytes> {
+        let mut frames = self.frames.into_iter();
+        let (first, others) = (frames.next()?, frames.as_slice());
+        if others.is_empty() {
+            return Some(first);
+        }
+        let mut all = BytesMut::with_capacity(first.len() + others.iter().map(Bytes::len).sum::<usize>());
+        all.extend_from_slice(&first);
+        others.iter().for_each(|frame| all.extend_from_slice(frame));
+        Some(all.freeze())
+    }
 }
 
 /// What a lane does after it has written.

@@ -1,0 +1,62 @@
+"""How the feed's benchmarks are printed: a line for each side, and every aim beside what was measured."""
+
+HEADS = ("", "conns", "KiB/conn", "us/delivery", "coalesced/CPU-s", "a read", "p50 ms", "p99 ms", "lost")
+WIDTHS = (10, 6, 9, 12, 16, 7, 8, 9, 6)
+
+
+def row(cells):
+    print("  ".join(str(cell).rjust(width) for cell, width in zip(cells, WIDTHS, strict=True)), flush=True)
+
+
+def shown(figure, digits=1):
+    return f"{figure:.{digits}f}" if figure is not None else ""
+
+
+def loads(connections, runs):
+    print(f"\n{connections} connections")
+    row(HEADS)
+    for run in runs:
+        row((run["side"], connections, shown(run["kib_per_connection"]), shown(run["us_per_delivery"]),
+             f"{run['coalesced_per_cpu_s'] / 1e3:.0f} k", shown(run["per_read"]), shown(run["p50_ms"], 2),
+             shown(run["p99_ms"], 2), int(run["dead"])))
+
+
+def scene(name, by_lane):
+    print(f"\n{name}")
+    for lane, figures in by_lane.items():
+        if figures is None:
+            print(f"  {lane:8} NOT MEASURED")
+            continue
+        said = ", ".join(f"{key} {shown(value) if isinstance(value, float) else value}" for key, value in figures.items())
+        print(f"  {lane:8} {said}", flush=True)
+
+
+def aims(found, lanes):
+    """Each aim beside what each lane reached."""
+    by_run = {(run["side"], run["connections"]): run for run in found.get("load", [])}
+
+    def load(figure, connections):
+        return lambda lane: by_run.get((lane, connections), {}).get(figure)
+
+    def of(name, figure):
+        return lambda lane: ((found.get(name) or {}).get(lane) or {}).get(figure)
+
+    rows = (
+        ("KiB a connection, 10,000", load("kib_per_connection", 10_000), 6, "<="),
+        ("CPU us a delivery, 1,000", load("us_per_delivery", 1000), 6.5, "<="),
+        ("coalesced a CPU-s, 1,000", load("coalesced_per_cpu_s", 1000), 1_500_000, ">="),
+        ("KiB of a stalled reader", of("stalled", "kib_a_stalled"), 2048, "<="),
+        ("s until it is gone", of("stalled", "evicted_s"), 15, "<="),
+        ("ms from revoke to close, p99", of("revoked", "p99_ms"), 100, "<="),
+        ("ms to resume 500 events", of("resumed", "median_ms"), 50, "<="),
+        ("s until ready, 100,000 devices", of("restart", "ready_s"), 2, "<="),
+    )
+    print("\naims")
+    for what, figure, aim, way in rows:
+        for lane in lanes:
+            got = figure(lane)
+            if got is None:
+                verdict = "NOT MEASURED"
+            else:
+                verdict = "met" if (got <= aim if way == "<=" else got >= aim) else "MISSED"
+            print(f"  {what:32} {lane:8} {shown(got):>12}  {way} {aim:<9} {verdict}")

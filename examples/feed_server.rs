@@ -1,0 +1,118 @@
+//! The server itself, for the feed's benchmarks: the whole of it in this process, with a control port to publish by.
+//!
+//! What is asked for there goes the way of every event: publisher, hub, journal, one encoding, shards, sockets. A line
+//! `COUNT SIZE` publishes so many events whose frames are SIZE bytes; `stats` answers
+//! `{"connections":…,"evicted":…}`; `hash` answers with the milliseconds of one password hash.
+//!
+//! `cargo run --release --no-default-features --example feed_server -- PORT CONTROL_PORT FOLDER LANE [WORKERS]`
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use actix_web::web::Data;
+use muster::app::{App, First};
+use muster::config::{self, Config, Source};
+use muster::server::Server;
+use muster_actors::feed::{Event, Publisher};
+use muster_actors::limits::Quota;
+use serde_json::json;
+
+/// Of the first administrator.
+const PASSWORD: &str = "feed-bench-first-administrator";
+/// What a frame's envelope is long: channel, offset, name, time, identifier and the braces.
+const ENVELOPE: usize = 168;
+
+fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Config, String> {
+    let text = format!(
+        "[server]\nlisten = \"127.0.0.1:{port}\"\nworkers = {workers}\nmax_connections = 25000\n\
+         [llm]\nmodel = \"none\"\n[log]\nlevel = \"warn\"\n\
+         [auth]\naccess_minutes = 1440\nlogins_per_address = 1000000\nlogins_per_minute = 1000000\n\
+         [limits.agent]\nhealth = 10000000\n[feed]\nlane = \"{lane}\"\nmax_per_person = 20000\n"
+    );
+    let mut config = config::parse(&text, "bench", std::iter::empty()).map_err(|error| error.to_string())?;
+    config.store.path = folder.join("store");
+    // Everybody comes from one address here, and is one person.
+    let quotas = [&mut config.limits.login, &mut config.limits.unauthenticated, &mut config.limits.person];
+    quotas.into_iter().for_each(|quota| *quota = Quota::Limited(10_000_000));
+    Ok(config)
+}
+
+fn event(app: &App, size: usize) -> Event {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let fill = "x".repeat(size.saturating_sub(ENVELOPE));
+    let data = json!({ "t": format!("{now:020}"), "d": fill });
+    Event::new("incident.updated", app.clock.now(), vec!["incidents".to_owned()], &data)
+}
+
+fn obey(app: &App, publisher: &Publisher, line: &str, answer: &mut TcpStream) -> io::Result<()> {
+    match line {
+        "stats" => {
+            let said = json!({ "connections": app.sockets.counts.total(), "evicted": app.sockets.evicted() });
+            writeln!(answer, "{said}")
+        }
+        "hash" => {
+            let (hasher, from) = (app.live().config.auth.hasher(), Instant::now());
+            hasher.hash(PASSWORD).map_err(io::Error::other)?;
+            writeln!(answer, "{}", from.elapsed().as_secs_f64() * 1e3)
+        }
+        line => {
+            let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<usize>().ok());
+            if let (Some(count), Some(size)) = (numbers.next(), numbers.next()) {
+                (0..count).for_each(|_| publisher.publish(vec![event(app, size)]));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn control(port: u16, app: Data<App>) -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let app = app.clone();
+            std::thread::spawn(move || {
+                let Ok(read) = stream.try_clone() else { return };
+                let publisher = app.feed.publisher();
+                for line in BufReader::new(read).lines().map_while(Result::ok) {
+                    if obey(&app, &publisher, line.trim(), &mut stream).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    Ok(())
+}
+
+async fn serve(config: Config, control_port: u16) -> Result<(), String> {
+    let source = Source::given(&config);
+    let first = First { key: None, password: Some(PASSWORD.to_owned()) };
+    let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
+    let server = Server::bind(app).map_err(|error| error.to_string())?;
+    control(control_port, server.shared()).map_err(|error| format!("control port: {error}"))?;
+    println!("listening on {}", server.url());
+    server.run().await.map_err(|error| error.to_string())
+}
+
+fn main() -> ExitCode {
+    let said: Vec<String> = std::env::args().skip(1).collect();
+    let parsed = |at: usize| said.get(at).and_then(|word| word.parse().ok());
+    let (Some(port), Some(control_port), Some(folder), Some(lane)) = (parsed(0), parsed(1), said.get(2), said.get(3))
+    else {
+        eprintln!("usage: feed_server PORT CONTROL_PORT FOLDER LANE [WORKERS]");
+        return ExitCode::from(2);
+    };
+    let workers = said.get(4).and_then(|word| word.parse().ok()).unwrap_or(1);
+    let served = settings(port, Path::new(folder), lane, workers)
+        .and_then(|config| actix_rt::System::new().block_on(serve(config, control_port)));
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("feed_server: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A thread's writer.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+
+use super::peer::Peer;
+use crate::ws::Shard;
+
+/// Connections written to before other work of the thread has a turn: what comes meanwhile, such as an alert, goes out
+/// before what still waits.
+const AT_A_TIME: usize = 256;
+/// Read from a socket at a time.
+const READ: usize = 16 << 10;
+
+/// Who has something to be written, on one thread.
+pub(super) struct Flusher {
+    ready: RefCell<Vec<Rc<Peer>>>,
+    told: Notify,
+    /// What every connection of the thread reads into.
+    pub(super) buffer: RefCell<Box<[u8]>>,
+}
+
+impl Flusher {
+    /// Begins on this thread, and goes on until the thread's runtime ends.
+    pub(super) fn start(shard: Rc<Shard>) -> Rc<Self> {
+        let flusher = Rc::new(Self {
+            ready: RefCell::default(),
+            told: Notify::new(),
+            buffer: RefCell::new(vec![0; READ].into_boxed_slice()),
+        });
+        actix_rt::spawn(run(Rc::clone(&flusher), shard));
+        flusher
+    }
+
+    /// The shard tells each connection at most once until it was written.
+    pub(super) fn tell(&self, peer: Rc<Peer>) {
+        let mut ready = self.ready.borrow_mut();
+        ready.push(peer);
+        if ready.len() == 1 {
+            self.told.notify_one();
+        }
+    }
+}
+
+async fn run(flusher: Rc<Flusher>, shard: Rc<Shard>) {
+    let mut writing = Vec::new();
+    loop {
+        flusher.told.notified().await;
+        std::mem::swap(&mut writing, &mut *flusher.ready.borrow_mut());
+        for (number, peer) in writing.drain(..).enumerate() {
+            if number % AT_A_TIME == AT_A_TIME - 1 {
+                tokio::task::yield_now().await;
+            }
+            peer.write(&shard);
+        }
+    }
+}
