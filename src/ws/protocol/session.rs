@@ -46,7 +46,7 @@ pub enum Effect {
     /// From here on publications of the channel are this session's, those that the filter passes.
     Listen {
         channel: Arc<str>,
-        filter: Option<Filter>,
+        filter: Option<Box<Filter>>,
         latest: bool,
         position: Position,
     },
@@ -152,7 +152,7 @@ enum Phase {
     /// A `connect` is being checked; what else comes meanwhile is a mistake.
     Checking {
         until: Millis,
-        connect: inbound::Connect,
+        connect: Box<inbound::Connect>,
     },
     Live(Live),
     Closed,
@@ -168,7 +168,8 @@ struct Live {
 
 #[derive(Debug)]
 struct Sub {
-    filter: Option<Filter>,
+    /// Few have one.
+    filter: Option<Box<Filter>>,
     /// The hub said yes.
     stands: bool,
     by: Subscriber,
@@ -346,6 +347,15 @@ impl Session {
             Effect::Leave { channel: Arc::clone(&channel) },
             Effect::Send(outbound::unsubscribed(&channel, code, reason)),
         ]
+    }
+
+    /// What the answer is for. Thousands of idle sessions hold no table of asks.
+    fn answered(&mut self, tag: &u64) -> Option<(Ask, Millis)> {
+        let ask = self.asks.remove(tag);
+        if self.asks.is_empty() {
+            self.asks = HashMap::new();
+        }
+        ask
     }
 
     fn ask(&mut self, ask: Ask, now: Millis) -> u64 {

@@ -1,6 +1,7 @@
 //! What a lane is given to write: what is for one connection first, then urgent, then other events, the newest values
 //! last.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -55,6 +56,8 @@ fn next(conn: &mut Conn, now: Millis) -> Next {
         return Next::More;
     }
     conn.woken = None;
+    // Thousands of idle connections hold no empty queues.
+    conn.outbox = VecDeque::new();
     (conn.behind_frames, conn.behind_bytes, conn.over) = (0, 0, None);
     if conn.closing.is_some_and(|closing| closing.over) { Next::End } else { Next::Wait }
 }

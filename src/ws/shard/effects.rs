@@ -216,7 +216,7 @@ fn history_fault(error: HistoryError) -> Fault {
 }
 
 impl Table {
-    fn listen(&mut self, id: ConnId, name: Arc<str>, filter: Option<Filter>, latest: bool, position: &Position) {
+    fn listen(&mut self, id: ConnId, name: Arc<str>, filter: Option<Box<Filter>>, latest: bool, position: &Position) {
         let Some(conn) = self.conn(id).filter(|conn| conn.closing.is_none()) else { return };
         conn.framing.listens(&name, position);
         if let Some(before) = conn.places.remove(&name) {

@@ -15,7 +15,7 @@ use crate::ws::protocol::fault::{Fault, FaultKind};
 impl Session {
     /// A token was checked.
     pub fn on_authenticated(&mut self, tag: u64, answer: Result<Who, Refusal>, now: Millis) -> Vec<Effect> {
-        let Some((ask, _)) = self.asks.remove(&tag) else { return Vec::new() };
+        let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
         let who = match answer {
             Ok(who) if who.subject.may_listen() => who,
             Ok(_) => return self.close(Close::Forbidden),
@@ -24,7 +24,7 @@ impl Session {
         match (ask, std::mem::replace(&mut self.phase, Phase::Closed)) {
             (Ask::Connect(id), Phase::Checking { connect, .. }) => {
                 self.phase = Phase::Live(Live { who, warned: false, greeted: true });
-                self.greet(id, connect, now)
+                self.greet(id, *connect, now)
             }
             (Ask::Refresh(id), Phase::Live(live)) => {
                 let same = who.subject.continues(&live.who.subject);
@@ -54,7 +54,7 @@ impl Session {
             Ok(subscribed) => subscribed,
             Err(refused) => return self.refused(tag, &fault_of(&refused), now),
         };
-        let Some((ask, _)) = self.asks.remove(&tag) else { return self.forgotten(subscribed.channel) };
+        let Some((ask, _)) = self.answered(&tag) else { return self.forgotten(subscribed.channel) };
         let Some(sub) = ask.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
             // It was ended while it was asked for; whoever asked is told all the same.
             let mut out = self.forgotten(subscribed.channel);
@@ -116,7 +116,7 @@ impl Session {
     pub fn on_answer(&mut self, tag: u64, answer: Result<Box<RawValue>, Fault>, now: Millis) -> Vec<Effect> {
         match answer {
             Err(fault) => self.refused(tag, &fault, now),
-            Ok(body) => match self.asks.remove(&tag) {
+            Ok(body) => match self.answered(&tag) {
                 Some((Ask::Other(Some(id)), _)) => vec![Effect::Send(outbound::done(id, &body))],
                 _ => Vec::new(),
             },
@@ -125,7 +125,7 @@ impl Session {
 
     /// An ask is answered by a refusal.
     pub(super) fn refused(&mut self, tag: u64, fault: &Fault, now: Millis) -> Vec<Effect> {
-        let Some((ask, _)) = self.asks.remove(&tag) else { return Vec::new() };
+        let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
         // It may have taken the place of one that stood.
         let left = ask.channel().cloned().filter(|channel| self.subs.remove(channel).is_some());
         let mut out = match ask {

@@ -104,7 +104,7 @@ impl Session {
             Phase::Waiting { until } => match connect.token.clone() {
                 Some(token) => {
                     let (until, dpop) = (*until, connect.dpop.clone());
-                    self.phase = Phase::Checking { until, connect };
+                    self.phase = Phase::Checking { until, connect: Box::new(connect) };
                     let tag = self.ask(Ask::Connect(id), now);
                     vec![Effect::Authenticate { tag, token, dpop }]
                 }
@@ -171,7 +171,8 @@ impl Session {
     fn claim(&mut self, channel: &Arc<str>, filter: Option<Filter>) {
         let own = |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Resume(name) if name == channel);
         self.asks.retain(|_, (ask, _)| !own(ask));
-        self.subs.insert(Arc::clone(channel), Sub { filter, stands: false, by: Subscriber::Client });
+        self.subs
+            .insert(Arc::clone(channel), Sub { filter: filter.map(Box::new), stands: false, by: Subscriber::Client });
     }
 
     fn unsubscribe(&mut self, id: Option<u32>, name: &str, now: Millis) -> Vec<Effect> {
