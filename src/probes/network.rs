@@ -84,7 +84,7 @@ async fn known(identity: Identity) -> Verdict {
     }
     match identity.jwks() {
         Err(error) => return down(&error),
-        Ok(keys) if keys["keys"].as_array().is_none_or(Vec::is_empty) => {
+        Ok(keys) if keys.get("keys").and_then(|keys| keys.as_array()).is_none_or(Vec::is_empty) => {
             return Verdict::Unhealthy("there is no key to sign tokens with: see muster doctor".to_owned());
         }
         Ok(_) => {}
