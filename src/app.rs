@@ -30,7 +30,7 @@ use crate::live::{Live, Watched};
 use crate::otel::Otel;
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
-use crate::ws::Sockets;
+use crate::ws::{Doors, Sockets};
 use crate::{probes, provider_setup};
 
 /// What keeps the server from starting, and how to mend it.
@@ -139,10 +139,12 @@ impl App {
         let identity = Identity::start(&tree.group("identity"), one(), &store, people)
             .map_err(|error| failed("identity")(&error))?;
         let socket_options = config.feed.options(&config.server.cors_origins);
-        let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(identity.clone()), socket_options);
         let other = handles.get(1).cloned().unwrap_or_else(Arbiter::current);
         let ground = Ground { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
         let disaster = Disaster::start(&config, &ground)?;
+        let devices = disaster.devices.directory().clone();
+        let doors = Doors { people: identity.clone(), devices, clock: clock.clone() };
+        let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(doors), socket_options);
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
@@ -192,6 +194,10 @@ impl App {
             vectors: Arc::clone(&embedder) as _,
             model: Arc::clone(&model),
             metrics: metrics.clone(),
+            identity: identity.clone(),
+            feed: feed.clone(),
+            sockets: Arc::clone(&sockets),
+            network: disaster.clone(),
         };
 
         let up = async { tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up()) };

@@ -3,6 +3,7 @@
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use crate::examples::Examples;
 use crate::http::{
     admin, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings, firmware,
     geofences, health, incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage,
@@ -50,6 +51,7 @@ pub fn description() -> utoipa::openapi::OpenApi {
     }
     Credentials.modify(&mut api);
     Flattened.modify(&mut api);
+    Examples.modify(&mut api);
     api
 }
 
@@ -66,14 +68,20 @@ impl Modify for Credentials {
         let token = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
-            .description(Some("The token of a login (`POST /api/v1/auth/login`)"))
+            .description(Some(
+                "The token of a login (`POST /api/v1/auth/login`), good for 15 minutes; one that is bound to a device's \
+                 key (`POST /api/v1/auth/cli/login`) is sent as `Authorization: DPoP <token>` with a proof in `DPoP`",
+            ))
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(token));
         let device = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
             .description(Some(
-                "A token that a device signs with its own key: typ dev+jwt, aud muster-device, 5 minutes",
+                "A JWT that the device signs itself, with the Ed25519 key that it was registered with. Header: `typ` \
+                 `dev+jwt`, `alg` `EdDSA`, `kid` the key's RFC 7638 thumbprint (`credentials.kid` of the device). \
+                 Claims: `sub` the device's id, `aud` `muster-device`, `iat`, `exp` (at most 5 minutes after `iat`), \
+                 `jti`",
             ))
             .build();
         components.add_security_scheme("device", SecurityScheme::Http(device));

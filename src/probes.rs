@@ -1,12 +1,16 @@
 //! The probe of every module that exists.
 
+mod network;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use muster_actors::Clock;
+use muster_actors::feed::Feed;
 use muster_actors::health::{Probe, Verdict};
+use muster_actors::identity::Identity;
 use muster_actors::keys::{Keys, Refusal, Token};
 use muster_actors::ledger::Ledger;
 use muster_actors::limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
@@ -16,8 +20,10 @@ use muster_models::{ChatModel, EmbedModel, Status};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
 
+use crate::disaster::Disaster;
 use crate::live::Watched;
 use crate::telemetry::Metrics;
+use crate::ws::Sockets;
 
 /// What is probed.
 pub struct Parts {
@@ -33,15 +39,26 @@ pub struct Parts {
     pub model: Arc<dyn ChatModel>,
     pub vectors: Arc<dyn EmbedModel>,
     pub metrics: Metrics,
+    pub identity: Identity,
+    pub feed: Feed,
+    pub sockets: Arc<Sockets>,
+    pub(crate) network: Disaster,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("data", &self.data).finish_non_exhaustive()
+    }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// One probe for each module that exists; weights and intervals are the catalogue's.
 pub fn all(parts: Parts) -> Vec<Probe> {
-    let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics } = parts;
+    let network = network::all(&parts.identity, &parts.feed, &parts.sockets, &parts.network);
+    let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
-    vec![
+    let own = vec![
         http(metrics),
         runtime(tree),
         wall_clock(clock.clone()),
@@ -57,7 +74,8 @@ pub fn all(parts: Parts) -> Vec<Probe> {
         budget(ledger),
         embedder(vectors),
         settings(live),
-    ]
+    ];
+    own.into_iter().chain(network).collect()
 }
 
 /// The share of our own failures among the answers since the last probe.

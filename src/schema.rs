@@ -13,6 +13,9 @@ pub enum TextOrParts {}
 /// A word, or an object.
 pub enum WordOrObject {}
 
+/// An object, or a list of objects.
+pub enum ObjectOrObjects {}
+
 /// A text, or several.
 pub enum TextOrTexts {}
 
@@ -43,6 +46,12 @@ impl PartialSchema for WordOrObject {
     }
 }
 
+impl PartialSchema for ObjectOrObjects {
+    fn schema() -> RefOr<Schema> {
+        one_of([of(Type::Object), list(of(Type::Object))])
+    }
+}
+
 impl PartialSchema for TextOrTexts {
     fn schema() -> RefOr<Schema> {
         one_of([of(Type::String), list(of(Type::String))])
@@ -60,6 +69,7 @@ impl PartialSchema for Inputs {
 
 impl ToSchema for TextOrParts {}
 impl ToSchema for WordOrObject {}
+impl ToSchema for ObjectOrObjects {}
 impl ToSchema for TextOrTexts {}
 impl ToSchema for Inputs {}
 

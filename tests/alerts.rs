@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use support::client::{Answer, Client, answer};
 use support::server::Muster;
+use support::socket::Socket;
 
 async fn triaged(client: &Client, severity: &str, status: &str) -> String {
     let body = json!({ "title": "Flood at the Rhine", "kind": "flood", "severity": severity, "urgency": "Immediate",
@@ -119,6 +120,37 @@ async fn a53_an_exercise_reaches_neither_the_alerts_nor_the_feed() {
     assert!(!one.get("/api/v1/alerts/feed.atom").await.text.contains("<entry>"));
 }
 
+/// Number 53 on the real feed: whoever has no restricted rights hears nothing of an exercise, through its whole life.
+#[tokio::test]
+async fn a53_whoever_listens_to_the_public_channels_hears_nothing_of_an_exercise() {
+    let muster = Muster::start("");
+    let one = muster.person("carla", "incident_commander").await;
+    muster.person("vera", "viewer").await;
+    let token = support::socket::token(&muster, "vera@example.org").await;
+    let mut viewer = Socket::connect(&muster, &token).await;
+    for channel in ["alerts", "incidents"] {
+        let stands = viewer.subscribe(json!({ "ch": channel, "snapshot": true })).await;
+        assert_eq!(stands["state"], json!([]));
+    }
+    for status in ["Exercise", "Test", "System", "Draft"] {
+        let path = triaged(&one, "Extreme", status).await;
+        for (action, body) in [("acknowledge", json!({})), ("cancel", json!({ "reason": "the drill is over" }))] {
+            let done = answer(one.posting(&format!("{path}/{action}"), &body).header("if-match", "*")).await;
+            assert_eq!(done.status, 200, "{action}: {}", done.text);
+        }
+        let id = path.rsplit('/').next().unwrap();
+        let refused = viewer.ask(json!({ "subscribe": { "ch": format!("incidents:{id}") } })).await;
+        assert_eq!(refused["error"]["code"], 2404, "{status}: {refused}");
+    }
+    // The first thing that is heard is the first that really happens.
+    let actual = triaged(&one, "Minor", "Actual").await;
+    let heard = viewer.frame().await;
+    assert_eq!((&heard["ch"], &heard["ev"]), (&json!("incidents"), &json!("incident.created")), "{heard}");
+    assert!(actual.ends_with(heard["data"]["id"].as_str().unwrap()), "{heard}");
+    let late = viewer.ask(json!({ "history": { "ch": "alerts" } })).await;
+    assert_eq!(late["ok"]["pubs"], json!([]), "{late}");
+}
+
 #[tokio::test]
 async fn an_imported_alert_opens_an_incident_once_and_its_cancel_ends_it() {
     let muster = Muster::start("");
@@ -156,6 +188,9 @@ async fn a49_a_test_is_only_kept_and_what_is_no_alert_is_refused() {
     }
     assert_eq!(operator.get("/api/v1/incidents").await.json()["data"]["incidents"], json!([]));
     assert_eq!(active(&operator).await, [Value::Null; 0]);
+    assert!(!operator.get("/api/v1/alerts/feed.atom").await.text.contains("<entry>"));
+    let told = operator.get("/api/v1/realtime/channels/alerts/history").await.json();
+    assert_eq!(told["data"]["pubs"], json!([]), "{told}");
 
     let parked =
         import(&operator, &message(5, "Actual", "Update", "met@example.org,MET-4,2026-01-01T00:00:04-00:00")).await;
@@ -166,8 +201,19 @@ async fn a49_a_test_is_only_kept_and_what_is_no_alert_is_refused() {
     for wrong in [open, bare, entities, "no XML".to_owned()] {
         assert_eq!(import(&operator, &wrong).await.status, 400, "{wrong}");
     }
-    let large = message(9, "Actual", "Alert", "").replace("</alert>", &format!("{}</alert>", " ".repeat(1 << 20)));
-    assert_eq!(import(&operator, &large).await.status, 413);
+    let billion: String = (1..9).map(|n| format!("<!ENTITY l{n} \"&l{};&l{};\">", n - 1, n - 1)).collect();
+    let laughs = format!("<!DOCTYPE a [<!ENTITY l0 \"lol\">{billion}]><alert ");
+    let laughs = message(8, "Actual", "Alert", "").replace("<alert ", &laughs).replace("Flood Warning", "&l8;");
+    let three = message(8, "Actual", "Alert", "").replace(" 50.0,8.8 50.2,8.8", " 50.0,8.8");
+    let swapped = message(8, "Actual", "Alert", "").replace("50.0,8.5", "108.5,50.0");
+    for wrong in [laughs, three, swapped] {
+        assert_eq!(import(&operator, &wrong).await.status, 400, "{wrong}");
+    }
+    for size in [1 << 20, 10 << 20] {
+        let large = message(9, "Actual", "Alert", "").replace("</alert>", &format!("{}</alert>", " ".repeat(size)));
+        let request = operator.request(Method::POST, "/api/v1/cap").header("content-type", "application/cap+xml");
+        assert_eq!(answer(request.body(large)).await.status, 413, "{size}");
+    }
     assert_eq!(operator.post("/api/v1/cap", &json!({})).await.status, 415);
     let viewer = muster.person("vera", "viewer").await;
     assert_eq!(import(&viewer, &message(1, "Actual", "Alert", "")).await.status, 403);

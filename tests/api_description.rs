@@ -5,7 +5,9 @@ use crate::support;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use muster_auth::PrivateKey;
 use reqwest::Method;
 use serde_json::{Value, json};
 use support::client::{Client, answer};
@@ -13,12 +15,23 @@ use support::dialect::Chat;
 use support::server::Muster;
 use support::upstream::{Act, Upstream};
 
+/// Each route for people is called with a login of its own.
+const OFTEN: &str = "
+[limits]
+login = 1000000
+[auth]
+logins_per_address = 1000000
+logins_per_minute = 1000000
+argon2_memory_kib = 64
+argon2_passes = 1
+";
+
 /// A path template and a method.
 type Route = (String, Method);
 
 fn server() -> (Muster, Upstream) {
     let upstream = Upstream::start(Act::Answer(&["hello"]));
-    (Muster::start(&upstream.provider("one", "alpha")), upstream)
+    (Muster::start(&format!("{}{OFTEN}", upstream.provider("one", "alpha"))), upstream)
 }
 
 fn described(api: &Value) -> BTreeSet<(String, String)> {
@@ -50,10 +63,29 @@ fn example((path, method): (String, String), key_id: &str) -> Route {
         "/v1/models/{id}" => path.replace("{id}", "alpha"),
         "/docs/assets/{file}" => path.replace("{file}", "swagger-ui.css"),
         _ if path.contains("{ch}") => path.replace("{ch}", "system"),
+        // A command or a job is waited for.
+        "/api/v1/device/commands/next" | "/api/v1/device/jobs/next" => format!("{path}?wait_s=0"),
         // Whatever else is named: something that is not there may be told so.
-        _ => path.split('/').map(|part| if part.contains('{') { key_id } else { part }).collect::<Vec<_>>().join("/"),
+        _ => path.replace("{id}", key_id).replace("{sid}", key_id),
     };
+    assert!(!path.contains('{'), "no example for {path}");
     (path, Method::from_bytes(method.to_uppercase().as_bytes()).unwrap())
+}
+
+/// Which credentials an operation takes; none where it is open.
+fn credentials(operation: &Value) -> BTreeSet<&str> {
+    let named = operation["security"].as_array().into_iter().flatten().filter_map(Value::as_object);
+    named.flat_map(|names| names.keys().map(String::as_str)).collect()
+}
+
+/// The token of a device.
+async fn device(people: &Client) -> String {
+    let key = PrivateKey::generate().unwrap();
+    let body = json!({ "name": "Siren", "kind": "siren", "public_key": key.public().to_jwk() });
+    let made = people.post("/api/v1/devices", &body).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    muster_auth::device::sign(&key, made.json()["data"]["device"]["id"].as_str().unwrap(), now, 300).unwrap()
 }
 
 async fn description(client: &Client) -> Value {
@@ -74,15 +106,22 @@ async fn it_lists_exactly_what_is_served() {
     assert_eq!(described, registered);
 
     let made = client.post("/api/v1/keys", &json!({ "name": "n", "scopes": ["chat"] })).await.json();
+    let device = device(&muster.admin().await).await;
     for route in described {
         let (path, method) = example(route.clone(), made["id"].as_str().unwrap());
-        let sent = |client: &Client| client.request(method.clone(), &path).header("content-type", "application/json");
-        let (mut client, mut got) = (client.clone(), answer(sent(&client).body("{}")).await);
-        if got.status == 401 {
+        let taken = credentials(&api["paths"][&route.0][&route.1]);
+        let client = if taken.contains("token") {
             // A route for people. Each has a login of its own: some end it.
-            client = muster.admin().await;
-            got = answer(sent(&client).body("{}")).await;
-        }
+            muster.admin().await
+        } else if taken.contains("device") {
+            client.with(device.clone())
+        } else {
+            client.clone()
+        };
+        let sent = client.request(method.clone(), &path).header("content-type", "application/json");
+        let got = answer(sent.body("{}")).await;
+        let lets_in = got.status != 401 || path.ends_with("/login") || path.ends_with("/refresh");
+        assert!(lets_in, "{method} {path} takes none of {taken:?}: {}", got.text);
         assert!(!matches!(got.status, 405 | 500), "{method} {path}: {} {}", got.status, got.text);
         assert!(!got.text.contains("there is nothing at"), "{method} {path} leads nowhere");
         let operation = &api["paths"][&route.0][&route.1];
@@ -148,7 +187,9 @@ async fn it_is_complete_in_itself() {
         );
         assert!(operations.insert(operation["operationId"].to_string()), "{method} {path}: its id is another's too");
         let responses = operation["responses"].as_object().unwrap();
-        assert!(responses.keys().any(|status| status.starts_with('2')), "{method} {path}");
+        // A socket is a success of its own: 101.
+        let succeeds = |status: &String| status.starts_with('2') || status == "101";
+        assert!(responses.keys().any(succeeds), "{method} {path}");
         // What needs a credential says how it refuses one.
         let public = operation["security"] == json!([{}]);
         assert!(public || responses.contains_key("401"), "{method} {path}");
@@ -160,8 +201,75 @@ async fn it_is_complete_in_itself() {
             _ => true,
         };
         assert_eq!(operation["requestBody"].is_object(), has_body, "{method} {path}");
+        let content = operation["requestBody"]["content"].as_object();
+        for (kind, content) in content.into_iter().flatten() {
+            assert!(!content["example"].is_null(), "{method} {path}: no example of {kind}");
+        }
     }
-    assert!(api["components"]["securitySchemes"]["key"].is_object());
+    for scheme in ["key", "x_api_key", "token", "device"] {
+        assert!(api["components"]["securitySchemes"][scheme]["description"].is_string(), "{scheme}");
+    }
+}
+
+#[tokio::test]
+async fn it_says_who_may_call_what() {
+    let (muster, _upstream) = server();
+    let api = description(&muster.client()).await;
+    let open: BTreeSet<String> = described(&api)
+        .into_iter()
+        .filter(|(path, method)| {
+            credentials(&api["paths"][path][method]).is_empty() && api["paths"][path][method]["security"].is_array()
+        })
+        .map(|(path, _)| path)
+        .collect();
+    let wanted = [
+        "/.well-known/jwks.json",
+        "/api/health",
+        "/api/health/live",
+        "/api/health/ready",
+        "/api/v1/auth/cli/login",
+        "/api/v1/auth/login",
+        "/api/v1/auth/refresh",
+        "/asyncapi.json",
+        "/docs",
+        "/docs/assets/{file}",
+        "/openapi.json",
+        "/redoc",
+    ];
+    assert_eq!(open, wanted.map(str::to_owned).into());
+    for (path, method) in described(&api) {
+        let operation = &api["paths"][&path][&method];
+        let (taken, at) = (credentials(operation), format!("{method} {path}"));
+        let is_disaster = taken.contains("token") || taken.contains("device");
+        if path.starts_with("/api/v1/device/") {
+            assert_eq!(taken, BTreeSet::from(["device"]), "{at}");
+        }
+        if !is_disaster || path == "/api/v1/realtime" {
+            continue;
+        }
+        assert_eq!(operation["tags"].as_array().map(Vec::len), Some(1), "{at}: one tag");
+        let told = |status: &str| operation["responses"][status].is_object();
+        let parameters: Vec<&Value> = operation["parameters"].as_array().into_iter().flatten().collect();
+        let takes = |name: &str| parameters.iter().find(|parameter| parameter["name"] == name);
+        let json = operation["requestBody"]["content"]["application/json"].is_object();
+        let permission =
+            operation["description"].as_str().or(operation["summary"].as_str()).unwrap().contains("Needs `");
+        for (status, due) in [
+            ("400", json || parameters.iter().any(|parameter| parameter["in"] == "query")),
+            ("401", true),
+            ("403", permission),
+            ("412", takes("If-Match").is_some()),
+            ("413", json),
+            ("415", json),
+            ("428", takes("If-Match").is_some_and(|header| header["required"] == true)),
+            ("429", true),
+            ("503", true),
+        ] {
+            assert!(!due || told(status), "{at} does not tell of {status}");
+        }
+        // A version is asked for where it is compared, and nowhere else.
+        assert_eq!(told("412"), takes("If-Match").is_some(), "{at}: 412");
+    }
 }
 
 /// What a page loads, by its `src`, `href` and `url`.

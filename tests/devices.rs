@@ -1,49 +1,16 @@
 //! Devices over HTTP: registered by people, heard of by tokens that they sign themselves, told what to do.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use muster_auth::{PrivateKey, device};
+use muster_auth::PrivateKey;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::client::{Answer, Client, answer};
+use crate::support::device::Unit;
 use crate::support::process::Launch;
 use crate::support::server::Muster;
 use crate::support::{EMAIL, PASSWORD};
 
 const PATH: &str = "/api/v1/devices";
-
-/// A device of the field: its name and the key that it signs with.
-struct Unit {
-    id: String,
-    key: PrivateKey,
-    client: Client,
-}
-
-impl Unit {
-    /// Registered by its own key.
-    async fn register(people: &Client, more: Value) -> Self {
-        let key = PrivateKey::generate().unwrap();
-        let mut body = json!({ "name": "Siren 7", "kind": "siren", "public_key": key.public().to_jwk() });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let made = people.post(PATH, &body).await;
-        assert_eq!(made.status, 201, "{}", made.text);
-        assert_eq!(made.json()["data"]["private_key"], Value::Null, "it brought its own");
-        let id = made.json()["data"]["device"]["id"].as_str().unwrap().to_owned();
-        Self::of(people, id, key)
-    }
-
-    fn of(people: &Client, id: String, key: PrivateKey) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let token = device::sign(&key, &id, now, 300).unwrap();
-        let client = people.without_key().with(token);
-        Self { id, key, client }
-    }
-
-    async fn beat(&self, body: Value) -> Answer {
-        self.client.post(&format!("{PATH}/{}/heartbeat", self.id), &body).await
-    }
-}
 
 async fn patched(people: &Client, id: &str, version: Option<&str>, body: &Value) -> Answer {
     let request = people.request(Method::PATCH, &format!("{PATH}/{id}"));

@@ -124,3 +124,36 @@ fn bad_settings_and_a_store_in_use_are_told() {
     assert_eq!((code, &finding(&findings, "store")["ok"]), (1, &Value::Bool(false)));
     assert!(finding(&findings, "store")["mend"].as_str().unwrap().contains("stop the other process"));
 }
+
+#[test]
+fn signing_keys_that_others_can_read_and_a_journal_that_cannot_be_read_are_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    drop(Launch::new(folder.path()).start());
+    let store = folder.path().join("store");
+    let provider =
+        "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"alpha\"]\n";
+    let settings = format!("[llm]\nmodel = \"none\"\n{provider}");
+    let look = || doctor(folder.path(), &settings, &[("MUSTER__STORE__PATH", store.to_str().unwrap())]);
+    let (code, findings) = look();
+    assert_eq!(code, 0, "{findings:?}");
+    assert!(finding(&findings, "signing keys")["said"].as_str().unwrap().contains("owner only"));
+    assert_eq!(finding(&findings, "feed journal")["ok"], true);
+
+    let keys = store.join("signing/signing-keys.json");
+    let mode = |mode| std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o644);
+    let (code, findings) = look();
+    let (what, mend) = only_bad(&findings);
+    assert_eq!((code, what), (1, "signing keys"));
+    assert!(mend.contains("chmod 600"), "{mend}");
+    mode(0o600);
+    std::fs::write(&keys, "{}").unwrap();
+    assert_eq!(only_bad(&look().1).0, "signing keys");
+    std::fs::remove_file(&keys).unwrap();
+
+    std::fs::remove_dir_all(store.join("feed")).unwrap();
+    std::fs::write(store.join("feed"), "no folder").unwrap();
+    let (code, findings) = look();
+    assert_eq!((code, only_bad(&findings).0), (1, "feed journal"));
+}

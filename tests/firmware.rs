@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::support::client::{Answer, Client, answer};
-use crate::support::process::Launch;
+use crate::support::process::{Launch, program};
 use crate::support::server::Muster;
+use crate::support::socket::until;
 use crate::support::{EMAIL, PASSWORD};
 
 const ARTIFACTS: &str = "/api/v1/firmware/artifacts";
@@ -152,7 +153,7 @@ async fn an_image_is_uploaded_in_pieces_verified_and_served_in_ranges() {
         (status, headers, answer.bytes().await.unwrap())
     };
     let (status, headers, bytes) = get("accept", "*/*").await;
-    assert_eq!((status, bytes.len(), &bytes[..] == &content[..]), (200, total, true));
+    assert_eq!((status, bytes.len(), bytes[..] == content[..]), (200, total, true));
     let tag = headers["etag"].to_str().unwrap().to_owned();
     assert_eq!(tag, format!("\"{}\"", announced(&content)["sha256"].as_str().unwrap()));
     let (status, headers, bytes) = get("range", "bytes=1048570-1048580").await;
@@ -250,7 +251,7 @@ async fn a_server_that_is_killed_in_an_upload_and_all_through_a_rollout_loses_no
     assert_eq!(rest.json()["data"]["complete"], true);
     assert_eq!(verify(&admin, &key, &id, &content).await.json()["data"]["state"], "ready");
 
-    let mut units = vec![Unit::register(&admin).await, Unit::register(&admin).await];
+    let mut units = [Unit::register(&admin).await, Unit::register(&admin).await];
     let made = job_for(&admin, &id, json!({ "groups": [{ "count": 1 }, { "count": 1 }] })).await;
     let path = format!("{JOBS}/{}", made.json()["data"]["id"].as_str().unwrap());
     let (mut asked, mut seen) = (0, Vec::new());
@@ -307,4 +308,39 @@ async fn a_job_made_twice_by_one_key_is_made_once() {
     for wrong in [json!({ "target": {} }), json!({ "artifact_id": artifact, "target": { "query": {} } })] {
         assert_eq!(admin.post(JOBS, &wrong).await.status, 400);
     }
+}
+
+#[tokio::test]
+async fn an_image_that_no_restore_brought_is_missed_and_no_job_of_it_starts() {
+    let muster = Muster::start(NO_APPROVAL);
+    let admin = muster.admin().await;
+    let artifact = ready(&admin).await;
+    Unit::register(&admin).await;
+    let image = muster.data.path().join(format!("store/firmware/{artifact}.img"));
+    let kept = std::fs::read(&image).unwrap();
+    std::fs::remove_file(&image).unwrap();
+    let refused = job_for(&admin, &artifact, json!({})).await;
+    let told = refused.json()["error"].clone();
+    assert_eq!((refused.status, &told["code"]), (409, &json!("image_missing")), "{}", refused.text);
+    assert!(refused.text.contains(&format!("{artifact}.img")), "it says which file lacks: {told}");
+    let fetched = admin.get(&format!("{ARTIFACTS}/{artifact}/content")).await;
+    assert_eq!((fetched.status, &fetched.json()["error"]["code"]), (409, &json!("image_missing")));
+
+    let data = muster.stop();
+    let looked = |data: &std::path::Path| {
+        let mut doctor = program(data);
+        doctor.args(["doctor", "--json"]).env("MUSTER__STORE__PATH", data.join("store"));
+        let said: Value = serde_json::from_slice(&doctor.output().unwrap().stdout).unwrap();
+        let findings = said["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|finding| finding["what"] == "firmware images").unwrap()
+    };
+    let finding = looked(data.path());
+    assert_eq!(finding["ok"], false);
+    assert!(finding["said"].as_str().unwrap().contains(&artifact), "{finding}");
+    let muster = Muster::start_in(data, NO_APPROVAL);
+    until("firmware is probed", || muster.app.health.report().modules["firmware"].why.is_some()).await;
+    std::fs::write(&image, kept).unwrap();
+    let made = job_for(&muster.admin().await, &artifact, json!({})).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(looked(muster.stop().path())["ok"], true);
 }

@@ -13,12 +13,14 @@
 
 mod support;
 
+mod adversarial;
 mod alerts;
 mod api_description;
 mod architecture;
 mod backup;
 mod chain_faults;
 mod devices;
+mod disaster_crash;
 mod doctor;
 mod embedded;
 mod embeddings;
@@ -39,5 +41,8 @@ mod realtime_actix;
 mod refusals;
 mod reload;
 mod responses;
+mod scenario;
+mod sight;
+mod simulate;
 mod supervision;
 mod tls;

@@ -134,6 +134,20 @@ async fn refuses_connections(url: &str) {
 }
 
 #[tokio::test]
+async fn every_part_of_the_disaster_network_is_probed_and_well() {
+    let muster = crate::support::server::Muster::start("");
+    let parts = ["identity", "feed", "sockets", "devices", "incidents", "geofences", "firmware"];
+    let report = || muster.app.health.report();
+    let probed = || parts.iter().all(|part| report().modules[part].status.name() != "starting");
+    crate::support::socket::until("every part is probed", probed).await;
+    let health = muster.client().get("/api/health").await.json();
+    assert_eq!(health["modules"], 19);
+    for part in parts {
+        assert_eq!(health["module_statuses"][part], "healthy", "{health}");
+    }
+}
+
+#[tokio::test]
 async fn sigterm_lets_a_running_stream_end() {
     for chat in Chat::ALL {
         let folder = tempfile::tempdir().unwrap();

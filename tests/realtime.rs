@@ -1,9 +1,14 @@
 //! The live feed over real sockets.
 
 mod asyncapi;
+mod bound;
 mod channels;
+mod devices;
+mod ending;
 mod faults;
 mod http;
+mod killed;
 mod limits;
 mod sessions;
+mod tls;
 pub(crate) mod world;

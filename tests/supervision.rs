@@ -1,5 +1,7 @@
 //! Every actor is killed under load: callers get answers or a typed 503, never a hang, and nothing acknowledged is lost.
 
+mod disaster;
+
 use crate::support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +27,8 @@ struct Met {
     answers: Mutex<BTreeMap<(&'static str, u16), usize>>,
     /// Keys that were acknowledged with 201.
     keys: Mutex<Vec<String>>,
+    /// Records of the disaster network that were acknowledged, by path, in these versions.
+    kept: Mutex<BTreeMap<String, Vec<u64>>>,
 }
 
 impl Met {
@@ -43,6 +47,16 @@ impl Met {
             assert!(matches!(got.status, 200 | 201), "{what}: {} {}", got.status, got.text);
         }
         *self.answers.lock().unwrap().entry((what, got.status)).or_default() += 1;
+    }
+
+    /// A record was acknowledged as it is.
+    fn keep(&self, path: &str, record: &serde_json::Value) {
+        // Of an image, `version` is the firmware's own.
+        let version = record["record_version"]
+            .as_u64()
+            .or_else(|| record["version"].as_u64())
+            .unwrap_or_else(|| panic!("{path}: {record}"));
+        self.kept.lock().unwrap().entry(path.to_owned()).or_default().push(version);
     }
 }
 
@@ -157,7 +171,8 @@ fn kinds_by_source(folder: &Path, kinds: &mut BTreeSet<String>) {
 #[tokio::test]
 async fn every_actor_dies_under_load_and_nothing_is_lost() {
     let upstream = Upstream::start(Act::Answer(&["hello ", "there"]));
-    let unlimited = "[limits.agent]\nhealth = \"unlimited\"\nchat = \"unlimited\"\n";
+    let unlimited = "[limits]\nperson = \"unlimited\"\nlogin = \"unlimited\"\n\
+                     [limits.agent]\nhealth = \"unlimited\"\nchat = \"unlimited\"\n";
     let muster = Muster::start(&(upstream.provider("one", "alpha") + unlimited));
     let client = muster.client();
     let limits = json!({ "requests_per_minute": 2, "requests_per_hour": 2 });
@@ -174,6 +189,10 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     let refreshed = client.post("/api/v1/auth/refresh", &json!({ "refresh_token": used })).await.json();
     let token = refreshed["data"]["refresh_token"].as_str().unwrap().to_owned();
 
+    let access = login["data"]["token"].as_str().unwrap().to_owned();
+    let person = client.with(&access);
+    let follower = disaster::Follower::open(&muster, &access).await;
+
     let met = Met::default();
     let killing = async {
         let killed = tokio::time::timeout(3 * PATIENCE, kills_all(&muster, &met)).await;
@@ -188,9 +207,14 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
             asks_for_health(&client, &met),
             stays_refused(&spender, &met),
             refreshes(&client, &met, token),
-        )
+            join_all(["a", "b"].map(|who| disaster::works(&person, &met, who))),
+            disaster::reads(&person, &met),
+        );
+        let last = json!({ "title": "the last", "kind": "flood", "severity": "Severe" });
+        assert_eq!(person.post("/api/v1/incidents", &last).await.status, 201);
     };
-    let (killed, _) = tokio::join!(killing, load);
+    let following = follower.follow(&muster, &access, "the last");
+    let (killed, (), follower) = tokio::join!(killing, load, following);
 
     let mut existing = BTreeSet::new();
     kinds_by_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("actors/src"), &mut existing);
@@ -198,9 +222,20 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     assert_eq!(killed, existing, "every kind of actor that exists was killed");
     let answers = met.answers.lock().unwrap().clone();
     println!("answers by kind and status: {answers:?}");
-    for (what, status) in
-        [("chat", 200), ("keys", 201), ("health", 200), ("status", 200), ("spent", 429), ("refreshes", 200)]
-    {
+    for (what, status) in [
+        ("chat", 200),
+        ("keys", 201),
+        ("health", 200),
+        ("status", 200),
+        ("spent", 429),
+        ("refreshes", 200),
+        ("/api/v1/incidents", 201),
+        ("/api/v1/devices", 201),
+        ("/api/v1/geofences", 201),
+        ("/api/v1/firmware/artifacts", 201),
+        ("/api/v1/users", 201),
+        ("triage", 200),
+    ] {
         assert!(answers.get(&(what, status)).is_some_and(|&count| count > 0), "{what} was answered: {answers:?}");
     }
 
@@ -211,6 +246,9 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     }
     assert_eq!(spender.get("/v1/models").await.status, 429, "what was spent stays spent");
     println!("{acknowledged} keys were acknowledged, and all work");
+    let kept = std::mem::take(&mut *met.kept.lock().unwrap());
+    disaster::nothing_is_lost(&person, &kept, &follower).await;
+    println!("{} records were acknowledged and are there, {} changes were told once", kept.len(), follower.told.len());
     let settled = muster.tree.snapshot();
     assert!(settled.iter().all(|actor| actor.state == ActorState::Running), "{settled:?}");
 }

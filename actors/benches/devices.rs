@@ -12,7 +12,7 @@ use muster_actors::Clock;
 use muster_actors::device::{
     Description, DeviceFilter, DeviceKind, DeviceOptions, DeviceRules, Devices, Health, NewDevice, Report,
 };
-use muster_actors::feed::{Event, Latest, Publish};
+use muster_actors::feed::{Event, Latest, Publish, Review};
 use muster_actors::identity::By;
 use muster_actors::page::PageAsk;
 use muster_actors::supervise::Tree;
@@ -31,6 +31,8 @@ struct Nobody;
 
 impl Publish for Nobody {
     fn publish(&self, _: Vec<Event>) {}
+
+    fn review(&self, _: Review) {}
 
     fn latest(&self, _: Latest) {}
 }

@@ -6,6 +6,7 @@
 
 mod bbox;
 mod cells;
+mod centroid;
 mod earth;
 mod error;
 mod geometry;

@@ -3,11 +3,11 @@
 
 mod messages;
 
-use muster_actors::feed::{ChannelKind, ChannelRule, DISASTER, Keeping, State};
+use muster_actors::feed::{Audience, ChannelKind, ChannelRule, DISASTER, Keeping, State};
 use serde_json::{Map, Value, json};
 
-use crate::ws::Close;
 use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};
+use crate::ws::{Close, MAX_PER_DEVICE};
 use messages::{PUSHES, REQUESTS, push, request};
 
 /// The whole document.
@@ -42,13 +42,21 @@ pub fn description() -> Value {
         },
         "defaultContentType": "application/json",
         "servers": { "this": { "host": "127.0.0.1:8080", "protocol": "ws",
-            "security": [{ "$ref": "#/components/securitySchemes/session" }] } },
+            "security": [{ "$ref": "#/components/securitySchemes/session" },
+                { "$ref": "#/components/securitySchemes/device" }] } },
         "channels": channels,
         "operations": operations(),
         "components": {
             "messages": messages,
-            "securitySchemes": { "session": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-                "description": "At the handshake, or as the first frame `connect`; never in the query" } },
+            "securitySchemes": {
+                "session": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                    "description": "At the handshake, or as the first frame `connect`; never in the query" },
+                "device": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT of typ dev+jwt",
+                    "description": "A token of at most 5 minutes that the device signs itself, sent as a session's. It \
+                        admits to the device's own channel `devices:{id}`, which the server subscribes it to; every \
+                        other is 2403 permission_denied, there or not. `refresh` takes a new token of the same device. \
+                        A device that is quarantined or retired, or whose key was replaced, is closed with 4011" },
+            },
         },
         "x-close-codes": Close::ALL.map(|close| json!({
             "code": close.code(), "reason": close.name(), "then": close.then().says() })),
@@ -64,6 +72,7 @@ fn limits(options: &ProtocolOptions) -> Value {
     json!({
         "subscriptions": options.max_subscriptions,
         "frame_bytes": options.max_frame,
+        "device_connections": MAX_PER_DEVICE,
         "channel_name_bytes": 255,
         "commands_per_second": options.commands.per_second,
         "commands_at_once": options.commands.burst,
@@ -94,6 +103,11 @@ fn channel(rule: &ChannelRule) -> Value {
         "x-permission": rule.permission.name(),
         "x-durable": rule.keeping == Keeping::Durable && rule.kind == ChannelKind::Log,
         "x-snapshot": rule.state == State::Kept,
+        "x-audience": match rule.audience {
+            Audience::Everyone => "everyone with the permission",
+            Audience::Own => "the one whose id it is, with the permission",
+            Audience::Itself => "everyone with the permission, and the device whose id it is",
+        },
     });
     if rule.pattern.contains("{id}")
         && let Some(channel) = channel.as_object_mut()

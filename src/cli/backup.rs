@@ -9,6 +9,7 @@ use std::time::Duration;
 use muster_store::{Folder, Inspection, Replace, inspect_file};
 use serde_json::{Value, json};
 
+use super::lacks::Lacks;
 use super::{Reporter, Settings, fail, stopped};
 use crate::{app, config};
 
@@ -159,27 +160,33 @@ fn free(args: &BackupArgs) -> Result<(), String> {
 
 pub(super) fn restore(args: &RestoreArgs) -> ExitCode {
     let done = restored(args);
-    let (restored, data) = match done {
+    let (restored, data, lacks) = match done {
         Ok(done) => done,
         Err(error) => return fail(&error),
     };
     if args.json {
-        println!("{}", json!({ "data": data, "records": restored.records, "set_aside": restored.set_aside }));
+        let said =
+            json!({ "data": data, "records": restored.records, "set_aside": restored.set_aside, "lacks": lacks });
+        println!("{said}");
     } else {
         println!("{}: {} records restored", data.display(), restored.records);
         if let Some(aside) = &restored.set_aside {
             println!("the store before is in {}: remove it once it is not missed", aside.display());
         }
+        lacks.tell(&data);
     }
     ExitCode::SUCCESS
 }
 
-fn restored(args: &RestoreArgs) -> Result<(muster_store::Restored, PathBuf), String> {
+fn restored(args: &RestoreArgs) -> Result<(muster_store::Restored, PathBuf, Lacks), String> {
     let (config, _) = args.settings.load().map_err(|error| error.to_string())?;
     let folder = Folder::hold_or_create(app::store_options(&config));
     let folder = folder.map_err(|error| stopped(&error, "stop the server first (SIGTERM), then restore"))?;
     let replace = if args.force { Replace::SetAside } else { Replace::Never };
     let mut said = Reporter::new("restore", "records");
     let restored = folder.restore(&args.from, replace, &mut |records| said.at(records));
-    Ok((restored.map_err(|error| error.to_string())?, config.store.path))
+    drop(folder);
+    let restored = restored.map_err(|error| error.to_string())?;
+    let lacks = Lacks::of(&config)?;
+    Ok((restored, config.store.path, lacks))
 }

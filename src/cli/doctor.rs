@@ -1,5 +1,7 @@
 //! `muster doctor`: what is wrong, and how to mend it.
 
+mod folders;
+
 use std::net::{TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -140,6 +142,9 @@ fn store(config: &Config) -> Vec<Finding> {
         ),
         Err(error) => bad("store", format!("{path}: {error}"), "restore a backup"),
     });
+    findings.push(folders::images(&(std::sync::Arc::clone(&store) as _), &config.store.path));
+    findings.push(folders::signing(&config.store.path));
+    findings.push(folders::feed(&config.store.path));
     store.close();
     findings
 }

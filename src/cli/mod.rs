@@ -3,12 +3,14 @@
 mod backup;
 mod doctor;
 mod keys;
+mod lacks;
 mod login;
 mod models;
 mod prompt;
 mod serve;
 mod session;
 mod signing;
+mod simulate;
 mod users;
 mod verify;
 
@@ -84,6 +86,9 @@ enum Command {
     /// Write a stopped server's store anew, in less space.
     #[command(after_help = "Example:\n  muster compact --data ./data")]
     Compact(verify::CompactArgs),
+    /// Drive a server with simulated devices, over real HTTP and sockets.
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::SimulateArgs),
 }
 
 /// Where the settings are.
@@ -168,5 +173,6 @@ pub fn main() -> ExitCode {
         Command::Restore(args) => backup::restore(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Compact(args) => verify::compact(&args),
+        Command::Simulate(args) => simulate::run(args),
     }
 }

@@ -96,6 +96,16 @@ impl Device {
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}: log in again", path.display()))
     }
 
+    /// The token of the login at that server and the key that it is bound to; nothing where nobody is logged in there.
+    pub(super) fn bound_to(&self, server: &str) -> Result<Option<(String, PrivateKey)>, String> {
+        if !self.folder.join(SESSION).exists() {
+            return Ok(None);
+        }
+        let session = self.session()?;
+        let here = session.server == server.trim_end_matches('/');
+        Ok(here.then(|| (session.token, self.key.clone())))
+    }
+
     /// Ends the session at its server.
     pub(super) async fn end(&self, session: &Session) -> Result<(), String> {
         // The refresh token names the session also where the access token is over and was replaced meanwhile.

@@ -25,7 +25,8 @@ pub struct Auth {
     pub issuer: String,
     /// The server's address as clients know it; empty: what they ask for.
     pub public_url: String,
-    pub access_minutes: u64,
+    /// How long an access token is good; short ones are refreshed often.
+    pub access_seconds: u64,
     pub session_idle_days: u64,
     pub session_days: u64,
     /// How long the successor of a used refresh token is given again.
@@ -45,7 +46,7 @@ impl Default for Auth {
         Self {
             issuer: "muster".to_owned(),
             public_url: String::new(),
-            access_minutes: 15,
+            access_seconds: 900,
             session_idle_days: 7,
             session_days: 30,
             refresh_grace_seconds: 10,
@@ -66,7 +67,7 @@ const DAY: u64 = 24 * 3600;
 impl Auth {
     pub fn lifetimes(&self) -> Lifetimes {
         Lifetimes {
-            access: Duration::from_secs(self.access_minutes * 60),
+            access: Duration::from_secs(self.access_seconds),
             idle: Duration::from_secs(self.session_idle_days * DAY),
             absolute: Duration::from_secs(self.session_days * DAY),
             grace: Duration::from_secs(self.refresh_grace_seconds),
@@ -107,7 +108,7 @@ impl Auth {
             return bad("issuer", "takes 1 to 200 bytes");
         }
         let ranges = [
-            ("access_minutes", self.access_minutes, 1, 1440),
+            ("access_seconds", self.access_seconds, 1, 86_400),
             ("session_idle_days", self.session_idle_days, 1, 365),
             ("session_days", self.session_days, 1, 365),
             ("refresh_grace_seconds", self.refresh_grace_seconds, 0, 60),

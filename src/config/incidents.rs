@@ -18,6 +18,8 @@ pub struct Incidents {
     pub parked_days: u64,
     /// Hours that an alert is in force where nothing else is said.
     pub alert_hours: u64,
+    /// Days that an incident which is over stays in memory; later it is read from the store.
+    pub memory_days: u64,
     /// CAP's `sender`: unique in the world, such as an e-mail address of the authority.
     pub sender: String,
     /// The authority's name, for people.
@@ -31,6 +33,7 @@ impl Default for Incidents {
             confirm_minutes: 30,
             parked_days: 7,
             alert_hours: 24,
+            memory_days: 90,
             sender: "alerts@muster.local".to_owned(),
             sender_name: "Muster".to_owned(),
         }
@@ -54,6 +57,7 @@ impl Incidents {
             ("confirm_minutes", self.confirm_minutes, 1, 1440),
             ("parked_days", self.parked_days, 1, 365),
             ("alert_hours", self.alert_hours, 1, 8760),
+            ("memory_days", self.memory_days, 31, 36_500),
         ];
         for (name, value, least, most) in ranges {
             if !(least..=most).contains(&value) {
@@ -71,6 +75,7 @@ impl Incidents {
             confirm_within: span(self.confirm_minutes, 60),
             parked_for: span(self.parked_days, 24 * 3600),
             alert_for: span(self.alert_hours, 3600),
+            keep_over: span(self.memory_days, 24 * 3600),
             sender: self.sender.clone(),
             sender_name: self.sender_name.clone(),
         }

@@ -123,6 +123,11 @@ pub fn api_key() -> Option<String> {
     std::env::var("MUSTER_API_KEY").ok().filter(|key| !key.is_empty())
 }
 
+/// The token of a person's login that the command line calls a server with, from `MUSTER_TOKEN`.
+pub fn token() -> Option<String> {
+    std::env::var("MUSTER_TOKEN").ok().filter(|token| !token.is_empty())
+}
+
 /// Settings of a text and of variables: the pure part of [`load`].
 pub fn parse(
     text: &str,

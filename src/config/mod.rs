@@ -14,7 +14,7 @@ pub use devices::Devices;
 pub use feed::{Feed, Lane};
 pub use firmware::Firmware;
 pub use incidents::Incidents;
-pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse};
+pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse, token};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,10 +1,11 @@
 //! What may be commanded over the feed: the same acts as over HTTP, refused for the same reasons.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_actors::device::NewCommand;
+use muster_actors::device::{Answer, NewCommand};
 use muster_actors::identity::{By, Permission};
 use muster_actors::incident::{Action, More, Move};
 use muster_actors::precondition::IfMatch;
@@ -14,12 +15,15 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Disaster;
+use crate::ws::protocol::CommandAsk;
 use crate::ws::{Command, CommandSink, Done};
 
 /// How long a device has for its answer where nothing is said.
 const PATIENCE: u32 = 300;
+/// The most that a device's answer may hold, in bytes, as over HTTP.
+const MAX_RESULT: usize = 8 * 1024;
 
-/// `incident.acknowledge` and `device.command`.
+/// `incident.acknowledge` and `device.command` of people, `device.ack` of devices.
 #[derive(Debug)]
 pub(crate) struct DisasterCommands(pub(crate) Disaster);
 
@@ -42,19 +46,28 @@ struct Order {
     timeout_s: Option<u32>,
 }
 
+/// The arguments of `device.ack`, as of `POST /api/v1/device/commands/{id}/ack`.
+#[derive(Debug, Deserialize)]
+struct Ack {
+    ok: bool,
+    refused: Option<bool>,
+    result: Option<Value>,
+}
+
 impl CommandSink for DisasterCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
         let network = self.0.clone();
-        match command.ask.name.as_str() {
-            "incident.acknowledge" => Some(acknowledge(network, command).boxed()),
-            "device.command" => Some(order(network, command).boxed()),
+        match (&command.by, command.ask.name.as_str()) {
+            (By::Device(device), "device.ack") => Some(answered(network, Arc::clone(device), command.ask).boxed()),
+            (By::Person(_), "incident.acknowledge") => Some(acknowledge(network, command).boxed()),
+            (By::Person(_), "device.command") => Some(order(network, command).boxed()),
             _ => None,
         }
     }
 }
 
 async fn acknowledge(network: Disaster, command: Command) -> Done {
-    let by = By::Person(command.person);
+    let by = command.by;
     by.require(Permission::IncidentsWrite)?;
     let Acknowledge { version, note } = arguments(command.ask.args.as_deref())?.unwrap_or_default();
     let if_match = version.map_or(IfMatch::Any, IfMatch::Version);
@@ -64,7 +77,7 @@ async fn acknowledge(network: Disaster, command: Command) -> Done {
 }
 
 async fn order(network: Disaster, command: Command) -> Done {
-    let by = By::Person(command.person);
+    let by = command.by;
     by.require(Permission::DevicesCommand)?;
     let order: Option<Order> = arguments(command.ask.args.as_deref())?;
     let Order { name, args, timeout_s } = order.ok_or_else(|| wrong("args", "must be {\"name\": …, \"args\": {…}}"))?;
@@ -75,6 +88,20 @@ async fn order(network: Disaster, command: Command) -> Done {
     let given =
         network.devices.command(target(command.ask.target)?, NewCommand { name, args, timeout }, by, None).await?;
     json(&given.command)
+}
+
+async fn answered(network: Disaster, device: Arc<str>, ask: CommandAsk) -> Done {
+    let ack: Option<Ack> = arguments(ask.args.as_deref())?;
+    let Ack { ok, refused, result } = ack.ok_or_else(|| wrong("args", "must be {\"ok\": true or false, …}"))?;
+    if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
+        return Err(wrong("args.result", &format!("must be at most {MAX_RESULT} bytes")));
+    }
+    let answer = match (ok, refused) {
+        (true, _) => Answer::Done,
+        (false, Some(true)) => Answer::Refused,
+        (false, _) => Answer::Failed,
+    };
+    json(&network.devices.acknowledge(device, target(ask.target)?, answer, result).await?)
 }
 
 fn target(target: Option<String>) -> Result<String, Error> {

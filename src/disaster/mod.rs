@@ -50,6 +50,7 @@ impl Disaster {
             store: Arc::clone(store),
             clock: (*clock).clone(),
             publisher: publisher(),
+            watcher: Some(Arc::new(geofences.clone())),
             settings: config.incidents.settings(),
         };
         let incidents = Incidents::start(&tree.group("disaster"), one.clone(), options);

@@ -28,7 +28,7 @@ pub struct ErrorDisasterDetail {
     pub code: String,
     /// What a program may act on: every field at fault, the moves that are allowed, the version that is present.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::schema::ObjectOrObjects>)]
     pub details: Option<Value>,
 }
 

@@ -52,7 +52,6 @@ impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metere
 /// An authenticated, counted request with its body read, which costs no tokens.
 #[derive(Debug)]
 pub struct Sent<A, T> {
-    pub caller: Caller,
     pub body: T,
     /// The body as it was sent.
     pub sent: Bytes,
@@ -71,7 +70,7 @@ impl<A: Access + 'static, T: FromJson + 'static> FromRequest for Sent<A, T> {
             let body = read_body::<T>(&app, &request, &mut payload).await;
             drop(admit(&app, &request, &caller, A::METER, Estimate::default()).await?);
             let (body, sent) = body.map_err(HttpError)?;
-            Ok(Self { caller, body, sent, access: PhantomData })
+            Ok(Self { body, sent, access: PhantomData })
         })
     }
 }

@@ -181,7 +181,7 @@ impl Priced for NewKeyBody {
 
 /// Makes a key. It can grant nothing that the caller's own key lacks. `Idempotency-Key` is honoured until a restart:
 /// the answer holds a secret, which is written nowhere.
-#[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = NewKeyBody,
+#[utoipa::path(post, operation_id = "create_key", path = "/api/v1/keys", tag = "keys", request_body = NewKeyBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     responses((status = 201, body = CreatedKey), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
         (status = 403, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent),
@@ -247,7 +247,7 @@ pub async fn get(
 }
 
 /// Ends a key at once and for ever; the record stays, with `revoked_at`.
-#[utoipa::path(delete, path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
+#[utoipa::path(delete, operation_id = "revoke_key", path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
     responses((status = 200, body = KeyBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 404, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn revoke(
@@ -261,7 +261,7 @@ pub async fn revoke(
 
 /// Gives a key a new secret; the old one is taken for a grace period yet. The key must grant nothing that the caller's
 /// own lacks: who rotates it learns its secret.
-#[utoipa::path(post, path = "/api/v1/keys/{id}/rotate", tag = "keys", params(("id" = String, Path)),
+#[utoipa::path(post, operation_id = "rotate_key", path = "/api/v1/keys/{id}/rotate", tag = "keys", params(("id" = String, Path)),
     request_body = RotateBody,
     responses((status = 200, body = CreatedKey), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
         (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent), (status = 409, body = ErrorAgent),

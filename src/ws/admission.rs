@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_actors::Kind;
+use muster_actors::device::DeviceDirectory;
 use muster_actors::identity::{Identity, Person, Scheme, Shown};
+use muster_actors::{Clock, Error, Kind};
 use tokio::sync::watch;
 
-use super::protocol::{Refusal, Who};
+use super::protocol::{Refusal, Subject, Who};
 
-/// Checks tokens of sessions.
+/// Checks tokens of sessions and of devices.
 pub trait Admission: Send + Sync + std::fmt::Debug {
-    /// Whom a token lets in. `dpop` is the proof of a token that is bound to a key, and `url` the address of the
+    /// Whom a token lets in. `scheme` is the one that it came under, `dpop` is the proof of a token that is bound to a key, and `url` the address of the
     /// handshake, which the proof names.
     fn authenticate(
         &self,
+        scheme: Scheme,
         token: String,
         dpop: Option<String>,
         url: &str,
@@ -28,42 +30,80 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
 impl Admission for Identity {
     fn authenticate(
         &self,
+        scheme: Scheme,
         token: String,
         dpop: Option<String>,
         url: &str,
     ) -> BoxFuture<'static, Result<Admitted, Refusal>> {
-        let scheme = if dpop.is_some() { Scheme::Dpop } else { Scheme::Bearer };
         // A socket opens with GET, and later frames prove the same address.
         let shown = Shown { scheme, token: &token, proof: dpop.as_deref(), method: "GET", url };
         let admitted = match self.admit(&shown) {
             Ok(admitted) => self
                 .watch(&admitted.person.session_id)
-                .map(|watch| Admitted { who: Who { person: admitted.person, exp: admitted.exp }, watch })
+                .map(|watch| Admitted {
+                    who: Who { subject: Subject::Person(admitted.person), exp: admitted.exp },
+                    watch,
+                })
                 .ok_or(Refusal::Invalid),
-            Err(error) if error.kind == Kind::Unavailable => Err(Refusal::Unavailable),
-            Err(_) => Err(Refusal::Invalid),
+            Err(error) => Err(refusal(&error)),
         };
         std::future::ready(admitted).boxed()
     }
 
     fn watch(&self, sid: &str) -> Option<Watch> {
         let watch = self.watch_session(sid)?;
-        Some(Watch { revoked: watch.revoked.cancelled_owned().boxed(), grant: watch.grant })
+        Some(Watch { revoked: watch.revoked.cancelled_owned().boxed(), grant: Some(watch.grant) })
     }
 }
 
-/// A person who was let in.
+/// People by their sessions, devices by tokens that they sign.
+#[derive(Debug)]
+pub struct Doors {
+    pub people: Identity,
+    pub devices: DeviceDirectory,
+    pub clock: Clock,
+}
+
+impl Admission for Doors {
+    fn authenticate(
+        &self,
+        scheme: Scheme,
+        token: String,
+        dpop: Option<String>,
+        url: &str,
+    ) -> BoxFuture<'static, Result<Admitted, Refusal>> {
+        if muster_auth::device::peek(&token).is_none() {
+            return self.people.authenticate(scheme, token, dpop, url);
+        }
+        let admitted = self.devices.let_in(&token, self.clock.now()).map(|seen| {
+            let revoked = self.devices.ended(&seen, self.clock.clone()).boxed();
+            let subject = Subject::Device(Arc::clone(&seen.device));
+            Admitted { who: Who { subject, exp: seen.exp }, watch: Watch { revoked, grant: None } }
+        });
+        std::future::ready(admitted.map_err(|error| refusal(&error))).boxed()
+    }
+
+    fn watch(&self, sid: &str) -> Option<Watch> {
+        Admission::watch(&self.people, sid)
+    }
+}
+
+fn refusal(error: &Error) -> Refusal {
+    if error.kind == Kind::Unavailable { Refusal::Unavailable } else { Refusal::Invalid }
+}
+
+/// A person or a device that was let in.
 pub struct Admitted {
     pub who: Who,
     pub watch: Watch,
 }
 
-/// What becomes of the session while its socket is open.
+/// What becomes of the session, or of the device, while its socket is open.
 pub struct Watch {
-    /// Resolves once the session is revoked.
+    /// Resolves once the session is revoked, or the device not let in any more.
     pub revoked: BoxFuture<'static, ()>,
-    /// The person as its role and grants stand.
-    pub grant: watch::Receiver<Arc<Person>>,
+    /// The person as its role and grants stand; a device has none.
+    pub grant: Option<watch::Receiver<Arc<Person>>>,
 }
 
 impl std::fmt::Debug for Admitted {

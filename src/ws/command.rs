@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use muster_actors::identity::Person;
+use muster_actors::identity::By;
 use muster_actors::{Error, Kind, Millis};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -22,14 +22,14 @@ const MOST: usize = 65_536;
 /// A command with who gives it.
 #[derive(Debug, Clone)]
 pub struct Command {
-    pub person: Arc<Person>,
+    pub by: By,
     pub ask: CommandAsk,
 }
 
 /// What a command came to: JSON, or a refusal.
 pub type Done = Result<Box<RawValue>, Error>;
 
-/// Whoever carries commands out. It checks the person's permission for each.
+/// Whoever carries commands out. It checks for each whether whoever gives it may.
 pub trait CommandSink: Send + Sync + std::fmt::Debug {
     /// `None` where no command is named so.
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>>;
@@ -64,7 +64,7 @@ impl Commands {
     pub fn run(&self, command: Command, now: Millis) -> Outcome {
         let Some(idem) = command.ask.idem.clone() else { return self.begin(command) };
         let digest = digest(&command.ask);
-        let key = (Arc::clone(&command.person.user_id), idem);
+        let key = (Arc::from(command.by.id()), idem);
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         if remembered.len() >= MOST {
             remembered.retain(|_, kept| kept.until > now);

@@ -1,12 +1,18 @@
-//! How many connections there are, of each person and without one, over all threads.
+//! How many connections there are, of each person or device and of nobody yet, over all threads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::protocol::Subject;
+
+/// A device has one, and another while it comes back on a new line.
+pub const MAX_PER_DEVICE: usize = 2;
+
 #[derive(Debug, Default)]
 struct Inner {
     anonymous: usize,
-    people: HashMap<Arc<str>, usize>,
+    /// By `usr_…` or `dev_…`.
+    known: HashMap<Arc<str>, usize>,
     total: usize,
 }
 
@@ -22,7 +28,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Connected {
     counts: Arc<Counts>,
-    person: Option<Arc<str>>,
+    subject: Option<Arc<str>>,
 }
 
 impl Counts {
@@ -36,18 +42,23 @@ impl Counts {
         (inner.anonymous < self.max_anonymous).then(|| {
             inner.anonymous += 1;
             inner.total += 1;
-            Connected { counts: Arc::clone(self), person: None }
+            Connected { counts: Arc::clone(self), subject: None }
         })
     }
 
-    /// A person's place; `None` where the person has as many connections as may be.
-    pub fn person(self: &Arc<Self>, user: &Arc<str>) -> Option<Connected> {
+    /// A person's or device's place; `None` where it has as many connections as may be.
+    pub fn known(self: &Arc<Self>, subject: &Subject) -> Option<Connected> {
+        let most = match subject {
+            Subject::Person(_) => self.max_person,
+            Subject::Device(_) => MAX_PER_DEVICE,
+        };
+        let id = subject.id();
         let mut inner = self.lock();
-        let connections = inner.people.get(user).copied().unwrap_or_default();
-        (connections < self.max_person).then(|| {
-            inner.people.insert(Arc::clone(user), connections + 1);
+        let connections = inner.known.get(id).copied().unwrap_or_default();
+        (connections < most).then(|| {
+            inner.known.insert(Arc::clone(id), connections + 1);
             inner.total += 1;
-            Connected { counts: Arc::clone(self), person: Some(Arc::clone(user)) }
+            Connected { counts: Arc::clone(self), subject: Some(Arc::clone(id)) }
         })
     }
 
@@ -64,15 +75,15 @@ impl Drop for Connected {
     fn drop(&mut self) {
         let mut inner = self.counts.lock();
         inner.total = inner.total.saturating_sub(1);
-        match &self.person {
+        match &self.subject {
             None => inner.anonymous = inner.anonymous.saturating_sub(1),
-            Some(user) => {
-                let left = inner.people.get_mut(user).map(|connections| {
+            Some(id) => {
+                let left = inner.known.get_mut(id).map(|connections| {
                     *connections = connections.saturating_sub(1);
                     *connections
                 });
                 if left == Some(0) {
-                    inner.people.remove(user);
+                    inner.known.remove(id);
                 }
             }
         }
@@ -85,16 +96,16 @@ mod tests {
 
     #[test]
     fn places_are_limited_and_free_again_when_dropped() {
-        let counts = Counts::new(1, 2);
-        let user: Arc<str> = "usr_1".into();
+        let counts = Counts::new(1, 1);
+        let device = Subject::Device("dev_1".into());
         let anonymous = counts.anonymous();
         assert!(anonymous.is_some() && counts.anonymous().is_none());
-        let places = [counts.person(&user), counts.person(&user)];
-        assert!(places.iter().all(Option::is_some) && counts.person(&user).is_none());
-        assert!(counts.person(&"usr_2".into()).is_some(), "another person has places of their own");
+        let places = [counts.known(&device), counts.known(&device)];
+        assert!(places.iter().all(Option::is_some) && counts.known(&device).is_none());
+        assert!(counts.known(&Subject::Device("dev_2".into())).is_some(), "another device has places of its own");
         assert_eq!(counts.total(), 3);
         drop((anonymous, places));
         assert_eq!(counts.total(), 0);
-        assert!(counts.anonymous().is_some() && counts.person(&user).is_some());
+        assert!(counts.anonymous().is_some() && counts.known(&device).is_some());
     }
 }

@@ -18,10 +18,10 @@ mod wire;
 
 pub(crate) use actix::bearer;
 pub use actix::upgrade;
-pub use admission::{Admission, Admitted, Watch};
+pub use admission::{Admission, Admitted, Doors, Watch};
 pub use close::{Close, Then};
 pub use command::{Command, CommandSink, Commands, Done};
-pub use counts::{Connected, Counts};
+pub use counts::{Connected, Counts, MAX_PER_DEVICE};
 pub(crate) use direct::upgrades;
 pub use events::listen;
 pub use line::Line;

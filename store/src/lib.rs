@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 pub use bounds::{MAX_BATCH_BYTES, MAX_BATCH_OPS, MAX_INLINE, MAX_KEY, MAX_PAGE, MAX_VALUE};
 pub use engine::{
-    Compacted, Durability, Folder, Inspection, JournalFile, Opened, Options, Progress, Replace, Restored, SledStore,
-    TreeCount, inspect_file,
+    Compacted, Durability, Folder, Inspection, JournalFile, Opened, Options, Progress, RESTORED, Replace, Restored,
+    SledStore, TreeCount, inspect_file,
 };
 pub use error::StoreError;
 pub use journal::{Followed, Frames, Journal, JournalOptions, JournalStats, Kept, MAX_FRAME, Replayed};

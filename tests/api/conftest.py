@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "openai_client"))
 
 from server import Muster, settings  # noqa: E402
@@ -14,12 +15,20 @@ from upstream import Upstream  # noqa: E402
 LIMITS = """
 [limits]
 unauthenticated = 1000000
+login = 1000000
+person = 1000000
+device = 1000000
 [limits.agent]
 health = 1000000
 chat = 1000000
 agents = 1000000
 memory = 1000000
 engines = 1000000
+[auth]
+logins_per_address = 1000000
+logins_per_minute = 1000000
+argon2_memory_kib = 64
+argon2_passes = 1
 """
 
 

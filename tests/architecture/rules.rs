@@ -38,7 +38,7 @@ pub(crate) const RULES: &[Rule] = &[
         name: "no-server-below-the-edge",
         why: "what the actors and the crates below them do is served over any wire, from any command line",
         looks: Looks::Arrow {
-            from: &["actors/**", "engines/**", "models/**", "store/**", "providers/**"],
+            from: &["{actors,engines,models,store,providers,auth,cap,geo}/**"],
             to: &["actix_web", "actix_web_actors", "actix_http", "actix_server", "http", "utoipa", "clap"],
         },
     },
@@ -131,7 +131,7 @@ pub(crate) const RULES: &[Rule] = &[
         looks: Looks::Arrow {
             from: &["actors/src/feed/**", "actors/src/feed.rs"],
             to: &[
-                "muster_actors::{session,task,agent,provider,memory,limits,keys,governance,audit,device,incident,firmware,health}",
+                "muster_actors::{session,task,agent,provider,memory,limits,keys,governance,audit,device,incident,alert,firmware,geofence,ledger,health}",
             ],
         },
     },
@@ -179,6 +179,39 @@ pub(crate) const RULES: &[Rule] = &[
         looks: Looks::Arrow {
             from: &["models/**"],
             to: &["muster", "muster_actors", "muster_store", "muster_providers", "muster_engines", "actix", "actix_rt"],
+        },
+    },
+    Rule {
+        name: "auth-stands-alone",
+        why: "tokens, proofs and hashes are functions of bytes and a time: who may do what is decided above them",
+        looks: Looks::Arrow {
+            from: &["auth/**"],
+            to: &[
+                "{muster,muster_actors,muster_store,muster_models,muster_providers,muster_engines,muster_cap,muster_geo}",
+                "{actix,actix_rt,actix_web,tokio,reqwest}",
+            ],
+        },
+    },
+    Rule {
+        name: "cap-stands-alone",
+        why: "a document is read, checked and written by anybody, without a server",
+        looks: Looks::Arrow {
+            from: &["cap/**"],
+            to: &[
+                "{muster,muster_actors,muster_store,muster_models,muster_providers,muster_engines,muster_auth,muster_geo}",
+                "{actix,actix_rt,actix_web,tokio,reqwest}",
+            ],
+        },
+    },
+    Rule {
+        name: "geo-stands-alone",
+        why: "geometry knows no device and no incident",
+        looks: Looks::Arrow {
+            from: &["geo/**"],
+            to: &[
+                "{muster,muster_actors,muster_store,muster_models,muster_providers,muster_engines,muster_auth,muster_cap}",
+                "{actix,actix_rt,actix_web,tokio,reqwest}",
+            ],
         },
     },
     Rule {

@@ -99,6 +99,51 @@ async fn a28_a_proof_is_for_one_request_of_one_key() {
     assert_eq!(bound.me("DPoP", Some(&sign(&bound.key, "GET", &format!("{url}?a=b"), token))).await.status, 200);
 }
 
+/// A key of small order verifies a signature of zeros for any text, where the check is not strict (RFC 8032, section 8.4;
+/// the neutral point is 1 in its encoding).
+#[tokio::test]
+async fn a29_a_key_of_low_order_proves_nothing() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let muster = Muster::start("");
+    let client = muster.client().without_key();
+    let url = format!("http://{}/api/v1/auth/cli/login", muster.address);
+    let login = json!({ "email": EMAIL, "password": PASSWORD });
+    let mut neutral = [0; 32];
+    neutral[0] = 1;
+    let signature = [neutral, [0; 32]].concat();
+    for point in [neutral, [0; 32]] {
+        let jwk = json!({ "kty": "OKP", "crv": "Ed25519", "x": URL_SAFE_NO_PAD.encode(point) });
+        let header = json!({ "typ": "dpop+jwt", "alg": "EdDSA", "jwk": jwk });
+        let body = json!({ "htm": "POST", "htu": url, "iat": now(), "jti": "an-identifier-of-its-own" });
+        let parts = [header.to_string().into_bytes(), body.to_string().into_bytes(), signature.clone()];
+        let proof = parts.map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
+        let got = answer(client.posting("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
+        assert!(matches!(got.status, 400 | 401), "{} {}", got.status, got.text);
+        assert_eq!(got.json()["error"]["code"], "invalid_dpop_proof", "{}", got.text);
+    }
+}
+
+/// A million are the pure store's; here as many as a test may send, of one stranger's keys and of one's own.
+#[tokio::test]
+async fn a30_a_flood_of_proofs_shuts_nobody_out() {
+    let bound = Bound::new("").await;
+    let flood = (0..600).map(|n| {
+        let stranger = PrivateKey::generate().unwrap();
+        let url = bound.url(ME);
+        // Every third is of the right key: good once.
+        let key = if n % 3 == 0 { &bound.key } else { &stranger };
+        let proof = sign_proof(key, "GET", &url, Some(&bound.token), None, now()).unwrap();
+        let bound = &bound;
+        async move { (n, bound.me("DPoP", Some(&proof)).await.status) }
+    });
+    let answers = futures::future::join_all(flood).await;
+    for (n, status) in answers {
+        assert_eq!(status, if n % 3 == 0 { 200 } else { 401 }, "proof {n}");
+    }
+    assert_eq!(bound.me("DPoP", Some(&bound.proof())).await.status, 200, "an honest proof is taken yet");
+}
+
 #[tokio::test]
 async fn a_bound_session_is_refreshed_by_its_key_alone() {
     let bound = Bound::new("").await;

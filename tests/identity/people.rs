@@ -44,18 +44,25 @@ async fn changes_need_the_version_that_was_read() {
 }
 
 #[tokio::test]
-async fn nobody_grants_what_one_lacks_and_the_last_super_admin_stays() {
+async fn an_admin_staffs_every_room_but_its_own_and_the_last_super_admin_stays() {
     let muster = Muster::start("");
     let (admin, boss) = (muster.admin().await, muster.person("boss", "admin").await);
     let wish = |role: &str| json!({ "email": format!("{role}@example.org"), "password": PASSWORD, "role": role });
-    assert_eq!(boss.post("/api/v1/users", &wish("viewer")).await.status, 201);
-    for role in ["operator", "super_admin", "firmware_manager"] {
+    for role in ["viewer", "operator", "incident_commander", "firmware_manager", "approver"] {
+        assert_eq!(boss.post("/api/v1/users", &wish(role)).await.status, 201, "{role}");
+    }
+    let grant =
+        json!({ "email": "g@example.org", "password": PASSWORD, "role": "viewer", "grants": ["devices:write"] });
+    assert_eq!(boss.post("/api/v1/users", &grant).await.status, 403, "a single grant that it lacks");
+    for role in ["admin", "super_admin"] {
         let got = boss.post("/api/v1/users", &wish(role)).await;
         assert_eq!((got.status, &got.json()["error"]["code"]), (403, &json!("permission_denied")), "{}", got.text);
     }
     let top = user_of(&admin).await["id"].clone();
     let own = user_of(&boss).await["id"].clone();
-    assert_eq!(patch(&boss, &own, Some("*"), json!({ "role": "super_admin" })).await.status, 403);
+    for raised in ["super_admin", "operator", "firmware_manager"] {
+        assert_eq!(patch(&boss, &own, Some("*"), json!({ "role": raised })).await.status, 403, "nobody raises oneself");
+    }
     assert_eq!(patch(&boss, &top, Some("*"), json!({ "disabled": true })).await.status, 403);
     let got = patch(&admin, &top, Some("*"), json!({ "disabled": true })).await;
     assert_eq!((got.status, &got.json()["error"]["code"]), (409, &json!("last_super_admin")), "{}", got.text);

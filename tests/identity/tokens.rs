@@ -5,7 +5,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use muster_auth::{AccessClaims, PrivateKey, Typ, mint};
 use serde_json::{Value, json};
 
-use super::support::client::{Client, answer};
+use super::support::client::{Client, answer, try_answer};
+use super::support::process::Launch;
 use super::support::server::Muster;
 use super::support::{EMAIL, PASSWORD};
 use super::{access, claims, keys_of};
@@ -81,27 +82,68 @@ fn hmac_sha256(secret: &[u8], message: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a04_a05_a09_claims_of_the_wrong_form_or_for_another_are_refused_though_well_signed() {
-    let (muster, client, good, _) = logged_in().await;
-    let keys = keys_of(muster.data.path());
-    let signed = |change: &dyn Fn(&mut Value)| {
-        let mut claims = serde_json::to_value(&good).unwrap();
+async fn a03_an_empty_secret_opens_nothing_and_every_published_key_names_its_algorithm() {
+    let (_muster, client, _, token) = logged_in().await;
+    let jwks = client.get("/.well-known/jwks.json").await.json();
+    for key in jwks["keys"].as_array().unwrap() {
+        assert_eq!(key["alg"], "EdDSA", "{key}");
+    }
+    let kid = &jwks["keys"][0]["kid"];
+    for header in [
+        json!({ "alg": "HS256", "typ": "at+jwt", "kid": kid }),
+        json!({ "alg": "HS256", "typ": "at+jwt" }),
+        json!({ "alg": "HS384", "typ": "at+jwt", "kid": kid }),
+        json!({ "typ": "at+jwt", "kid": kid }),
+    ] {
+        let signed = format!("{}.{}", encoded(&header), encoded(&claims(&token)));
+        refused(&client, &format!("{signed}.{}", URL_SAFE_NO_PAD.encode(hmac_sha256(&[], signed.as_bytes())))).await;
+    }
+}
+
+/// Claims well signed, by the server's own keys, and changed before.
+struct Insider {
+    _muster: Muster,
+    client: Client,
+    keys: std::sync::Arc<muster_auth::KeySet>,
+    good: AccessClaims,
+}
+
+impl Insider {
+    async fn new() -> Self {
+        let (muster, client, good, _) = logged_in().await;
+        let insider = Self { keys: keys_of(muster.data.path()), _muster: muster, client, good };
+        let own = insider.signed(|_| {});
+        assert_eq!(insider.client.with(own).get(ME).await.status, 200, "the keys are the server's own");
+        insider
+    }
+
+    fn signed(&self, change: impl FnOnce(&mut Value)) -> String {
+        let mut claims = serde_json::to_value(&self.good).unwrap();
         change(&mut claims);
-        mint(&keys, Typ::Access, &claims).unwrap()
-    };
-    assert_eq!(client.with(signed(&|_| {})).get(ME).await.status, 200, "the keys are the server's own");
+        mint(&self.keys, Typ::Access, &claims).unwrap()
+    }
+
+    async fn refused(&self, change: impl FnOnce(&mut Value)) {
+        refused(&self.client, &self.signed(change)).await;
+    }
+}
+
+#[tokio::test]
+async fn a04_dates_that_are_no_whole_seconds_are_refused_though_well_signed() {
+    let insider = Insider::new().await;
     for name in ["exp", "nbf", "iat"] {
         for odd in [json!("1"), json!(1.5), json!(-1), json!(9_223_372_036_854_775_808_u64), json!([1])] {
-            refused(&client, &signed(&|claims| claims[name] = odd.clone())).await;
+            insider.refused(|claims| claims[name] = odd).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a05_a_token_without_a_required_claim_is_refused_though_well_signed() {
+    let insider = Insider::new().await;
     for name in ["iss", "aud", "sub", "exp", "sid"] {
-        refused(&client, &signed(&|claims| drop(claims.as_object_mut().unwrap().remove(name)))).await;
+        insider.refused(|claims| drop(claims.as_object_mut().unwrap().remove(name))).await;
     }
-    for (name, other) in [("aud", "muster-refresh"), ("aud", "elsewhere"), ("iss", "elsewhere"), ("sub", "usr_other")] {
-        refused(&client, &signed(&|claims| claims[name] = json!(other))).await;
-    }
-    refused(&client, &signed(&|claims| claims["sid"] = json!("ses_other"))).await;
 }
 
 #[tokio::test]
@@ -116,25 +158,78 @@ async fn a06_tokens_of_one_kind_are_not_taken_for_the_other() {
 }
 
 #[tokio::test]
-async fn a07_a08_a11_headers_and_sizes_that_attack_are_refused() {
+async fn a07_a_kid_is_looked_up_among_ours_and_nowhere_else() {
     let (_muster, client, _, token) = logged_in().await;
     let (claims, signature) = (claims(&token), token.rsplit('.').next().unwrap());
     for kid in ["../../etc/passwd", "' OR 1=1 --", "unknown"] {
         refused(&client, &forged(&json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": kid }), &claims, signature)).await;
     }
+    // The header of the token itself, with one name twice.
+    let kid = header_of(&token)["kid"].clone();
+    let twice = format!(r#"{{"alg":"EdDSA","typ":"at+jwt","kid":"other","kid":{kid}}}"#);
+    refused(&client, &format!("{}.{}.{signature}", URL_SAFE_NO_PAD.encode(twice), encoded(&claims))).await;
+    let huge = json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": "k".repeat(1 << 20) });
+    too_large(&client, &forged(&huge, &claims, signature)).await;
+}
+
+fn header_of(token: &str) -> Value {
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').next().unwrap()).unwrap()).unwrap()
+}
+
+/// A header that HTTP itself does not take: refused or cut off before anybody looks for a token, and others are served.
+async fn too_large(client: &Client, token: &str) {
+    let request = client.request(reqwest::Method::GET, ME).bearer_auth(token);
+    if let Ok(got) = try_answer(request).await {
+        assert!((400..500).contains(&got.status), "{} {}", got.status, got.text);
+    }
+    assert_eq!(client.get("/api/health/live").await.status, 200);
+}
+
+#[tokio::test]
+async fn a08_a_header_that_brings_or_names_a_key_is_refused_and_nothing_is_fetched() {
+    let (_muster, client, _, token) = logged_in().await;
+    let (claims, signature) = (claims(&token), token.rsplit('.').next().unwrap());
+    // Whoever followed the address would connect here.
+    let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    elsewhere.set_nonblocking(true).unwrap();
+    let address = format!("http://{}/keys", elsewhere.local_addr().unwrap());
     let own = PrivateKey::generate().unwrap();
-    for (name, value) in [
-        ("jku", json!("http://127.0.0.1:9/keys")),
-        ("x5u", json!("http://127.0.0.1:9/chain")),
-        ("jwk", own.public().to_jwk()),
-        ("crit", json!(["exp"])),
-    ] {
-        let mut header = json!({ "alg": "EdDSA", "typ": "at+jwt" });
+    for (name, value) in
+        [("jku", json!(address)), ("x5u", json!(address)), ("jwk", own.public().to_jwk()), ("crit", json!(["exp"]))]
+    {
+        let mut header = header_of(&token);
         header[name] = value;
         refused(&client, &forged(&header, &claims, signature)).await;
     }
-    refused(&client, &"a".repeat(100 * 1024)[..30_000]).await;
-    refused(&client, &format!("{}.{}.x", encoded(&json!({ "alg": "EdDSA" })), "[".repeat(9_000))).await;
+    assert_eq!(elsewhere.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "nobody came");
+}
+
+#[tokio::test]
+async fn a09_a_token_for_another_audience_issuer_or_person_is_refused_though_well_signed() {
+    let insider = Insider::new().await;
+    for (name, other) in [
+        ("aud", "muster-refresh"),
+        ("aud", "muster-device"),
+        ("aud", "elsewhere"),
+        ("iss", "elsewhere"),
+        ("sub", "usr_other"),
+        ("sid", "ses_other"),
+    ] {
+        insider.refused(|claims| claims[name] = json!(other)).await;
+    }
+}
+
+#[tokio::test]
+async fn a11_huge_deep_and_ambiguous_tokens_are_refused() {
+    let (_muster, client, _, token) = logged_in().await;
+    too_large(&client, &"a".repeat(100 * 1024)).await;
+    refused(&client, &"a".repeat(30_000)).await;
+    let deep = "[".repeat(9_000);
+    refused(&client, &format!("{}.{deep}.x", encoded(&json!({ "alg": "EdDSA" })))).await;
+    refused(&client, &format!("{}.{}.x", encoded(&header_of(&token)), URL_SAFE_NO_PAD.encode(deep))).await;
+    let twice = claims(&token).to_string().replacen('{', r#"{"sub":"usr_other","#, 1);
+    let (header, signature) = (token.split('.').next().unwrap(), token.rsplit('.').next().unwrap());
+    refused(&client, &format!("{header}.{}.{signature}", URL_SAFE_NO_PAD.encode(twice))).await;
 }
 
 /// A token's signature is what the claims stand on: one changed letter, and it is none.
@@ -180,6 +275,19 @@ async fn a12_a_token_in_the_address_is_not_looked_at() {
         let got = client.get(&format!("{ME}?{name}={token}")).await;
         assert_eq!(got.status, 401, "{}", got.text);
     }
+}
+
+#[tokio::test]
+async fn a12_a_token_in_the_address_is_not_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Launch::new(folder.path()).with("MUSTER__LOG__LEVEL", "debug").start();
+    let client = Client::new(&process.url);
+    let token = client.login(EMAIL, PASSWORD).await.1.json()["data"]["token"].as_str().unwrap().to_owned();
+    for path in [ME, "/api/v1/realtime", "/api/v1/incidents"] {
+        assert!((400..500).contains(&client.get(&format!("{path}?access_token={token}")).await.status), "{path}");
+    }
+    let (log, signature) = (process.log(), token.rsplit('.').next().unwrap());
+    assert!(!log.is_empty() && !log.contains(signature), "{log}");
 }
 
 /// One server, other dialects: a person's token opens what keys open, as far as the role reaches.

@@ -47,12 +47,12 @@ def settings(providers=(), llm=None):
 class Muster:
     def __init__(self, folder, config):
         self.folder = Path(folder)
-        self.key = new_key()
+        self.key, self.password = new_key(), secrets.token_urlsafe(24)
         (self.folder / "config.toml").write_text(config)
         self.log = open(self.folder / "stderr.log", "wb")
         # Nothing of the caller's own settings, keys or proxies gets in.
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-        environment |= {"MUSTER_BOOTSTRAP_KEY": self.key, "MUSTER_ADMIN_PASSWORD": secrets.token_urlsafe(24)}
+        environment |= {"MUSTER_BOOTSTRAP_KEY": self.key, "MUSTER_ADMIN_PASSWORD": self.password}
         command = [str(binary()), "serve", "--listen", "127.0.0.1:0"]
         command += ["--data", str(self.folder / "data"), "--config", str(self.folder / "config.toml")]
         self.process = subprocess.Popen(

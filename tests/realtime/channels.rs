@@ -54,6 +54,31 @@ async fn a_socket_resumes_where_it_was_in_one_round_trip() {
 }
 
 #[tokio::test]
+async fn a41_positions_that_cannot_be_resumed_from_say_why() {
+    let muster = server("");
+    let token = admin_token(&muster).await;
+    let mut socket = Socket::connect(&muster, &token).await;
+    let stands = socket.subscribe(json!({ "ch": "incidents" })).await;
+    let other = socket.subscribe(json!({ "ch": "alerts" })).await;
+    let offset = stands["offset"].as_u64().unwrap();
+    for n in 0..501 {
+        tell(&muster, &["incidents"], "a", json!({ "n": n }));
+    }
+    for (name, epoch, offset, why) in [
+        ("another epoch", json!("none"), offset, "epoch"),
+        ("another channel's", other["epoch"].clone(), offset, "epoch"),
+        ("the future", stands["epoch"].clone(), offset + 1_000_000, "gap"),
+        ("more than 500 ago", stands["epoch"].clone(), offset, "limit"),
+    ] {
+        let mut late = Socket::connect(&muster, &token).await;
+        let since = json!({ "epoch": epoch, "offset": offset });
+        let reply = late.subscribe(json!({ "ch": "incidents", "since": since, "snapshot": true })).await;
+        assert_eq!((&reply["recovered"], &reply["why"]), (&json!(false), &json!(why)), "{name}: {reply}");
+        assert!(reply["state"].is_array(), "{name}: a snapshot comes instead: {reply}");
+    }
+}
+
+#[tokio::test]
 async fn a_filter_lets_through_what_it_says_and_positions_tell_of_the_rest() {
     let muster = server("[feed]\npositions_ms = 200\n");
     let token = admin_token(&muster).await;

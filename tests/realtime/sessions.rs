@@ -1,55 +1,100 @@
 //! Tokens and sessions on live sockets.
 
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
 use muster_actors::feed::Event;
 use reqwest::Method;
 use serde_json::json;
 
 use super::world::{server, tell};
 use crate::support::client::answer;
-use crate::support::socket::{Came, Raw, Socket, admin_token, token};
+use crate::support::socket::{Raw, Socket, admin_token, token};
 use crate::support::{EMAIL, PASSWORD};
 
 #[tokio::test]
-async fn a31_a_socket_is_warned_before_its_token_ends() {
-    // Tokens live 15 minutes: with a warning of 20 it comes at once. That the socket closes 25 s after the token's end
-    // is shown to the millisecond by the session's own tests.
-    let muster = server("[feed]\nexpiry_warning_ms = 1200000\n");
-    let token = admin_token(&muster).await;
-    let mut socket = Socket::connect(&muster, &token).await;
-    let warning = socket.frame().await;
-    assert_eq!(warning["sys"], "auth.expiring", "{warning}");
-    assert!((1..=900).contains(&warning["ttl"].as_u64().unwrap()), "{warning}");
+async fn a14_the_replay_of_a_used_refresh_token_closes_the_familys_sockets() {
+    let muster = server("[auth]\nrefresh_grace_seconds = 0\n");
+    let client = muster.client().without_key();
+    let login = client.login(EMAIL, PASSWORD).await.1.json()["data"].clone();
+    let used = json!({ "refresh_token": login["refresh_token"] });
+    let next = client.post("/api/v1/auth/refresh", &used).await.json()["data"].clone();
+    let mut of_family = Vec::new();
+    for token in [&login["token"], &next["token"]] {
+        of_family.push(Socket::connect(&muster, token.as_str().unwrap()).await);
+    }
+    let mut other = Socket::connect(&muster, &admin_token(&muster).await).await;
+    assert_eq!(client.post("/api/v1/auth/refresh", &used).await.status, 401);
+    for socket in &mut of_family {
+        assert_eq!(socket.closed().await, 4011);
+    }
+    assert!(other.ask(json!({ "history": { "ch": "system" } })).await["ok"].is_object(), "another session lives");
 }
 
 #[tokio::test]
+async fn a31_a_socket_is_warned_before_its_token_ends_and_closed_after_it() {
+    // The contract's 60 s and 25 s are the defaults; the session's own tests show them to the millisecond.
+    let muster = server("[auth]\naccess_seconds = 4\n[feed]\nexpiry_warning_ms = 3000\nexpiry_grace_ms = 1000\n");
+    let login = muster.client().without_key().login(EMAIL, PASSWORD).await.1.json()["data"].clone();
+    let token = login["token"].as_str().unwrap();
+    let mut socket = Socket::page(&muster).await;
+    let hello = socket.ask(json!({ "connect": { "token": token } })).await;
+    let exp = hello["ok"]["exp"].as_u64().unwrap();
+    let warning = socket.frame().await;
+    assert_eq!(warning["sys"], "auth.expiring", "{warning}");
+    assert!((1..=3).contains(&warning["ttl"].as_u64().unwrap()), "{warning}");
+    let warned = muster.app.clock.now().0;
+    assert!(warned < exp * 1000, "{warned} is before {exp}");
+    assert_eq!(socket.closed().await, 4200);
+    let closed = muster.app.clock.now().0;
+    assert!((exp * 1000 + 1000..exp * 1000 + 20_000).contains(&closed), "{closed} is behind {exp} and the grace");
+    // The session lives: refreshed, it connects again at once.
+    let again = json!({ "refresh_token": login["refresh_token"] });
+    let next = muster.client().without_key().post("/api/v1/auth/refresh", &again).await;
+    Socket::connect(&muster, next.json()["data"]["token"].as_str().unwrap()).await;
+}
+
+/// Revoked so often.
+const REVOCATIONS: usize = 50;
+
+#[tokio::test]
 async fn a32_a_revoked_session_is_closed_at_once_in_the_middle_of_a_flood() {
-    let muster = server("");
-    let token = admin_token(&muster).await;
-    let mut socket = Socket::connect(&muster, &token).await;
-    socket.subscribe(json!({ "ch": "system" })).await;
+    let muster = server("[feed]\nmax_per_person = 100\n");
     let (publisher, clock) = (muster.app.feed.publisher(), muster.app.clock.clone());
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     let flood = std::thread::spawn(move || {
-        while stopped.recv_timeout(std::time::Duration::from_millis(1)).is_err() {
+        while stopped.recv_timeout(Duration::from_millis(2)).is_err() {
             let event = |_| Event::new("a", clock.now(), vec!["system".to_owned()], &json!({ "pad": "x".repeat(100) }));
-            publisher.publish((0..10).map(event).collect());
+            publisher.publish((0..2).map(event).collect());
         }
     });
-    for _ in 0..50 {
-        socket.frame().await;
+    let (mut took, mut ends) = (Vec::new(), Vec::new());
+    for _ in 0..REVOCATIONS {
+        let token = admin_token(&muster).await;
+        let mut socket = Raw::open(&muster, &token).await;
+        assert!(socket.frame(0x81, br#"{"id":1,"subscribe":{"ch":"system"}}"#).await);
+        for _ in 0..20 {
+            socket.skip().await;
+        }
+        let client = muster.client().with(&token);
+        let (began, out) = (Instant::now(), json!({ "token": token }));
+        let (out, code) = tokio::join!(client.post("/api/v1/auth/logout", &out), socket.close_code());
+        took.push(began.elapsed());
+        assert_eq!((out.status, code), (200, 4011), "{}", out.text);
+        socket.frame(0x88, &4011_u16.to_be_bytes()).await;
+        // The connection may stand up to a second yet: that is waited for behind the next ones.
+        ends.push(tokio::spawn(async move { socket.rest().await }));
     }
-    let client = muster.client().with(&token);
-    let began = std::time::Instant::now();
-    let out = client.post("/api/v1/auth/logout", &json!({ "token": token })).await;
-    assert_eq!(out.status, 200, "{}", out.text);
-    let code = socket.closed().await;
-    let took = began.elapsed();
+    for rest in join_all(ends).await {
+        assert_eq!(rest.unwrap(), [0_u8; 0], "nothing follows a close");
+    }
     stop.send(()).unwrap();
     flood.join().unwrap();
-    assert_eq!(code, 4011);
-    // The bar is 100 ms at p99 in a release build; here the logout's own commit and a debug build are in it.
-    assert!(took.as_secs() < 5, "{took:?}");
-    assert!(matches!(socket.next().await, Came::Closed(1006)), "nothing follows a close");
+    took.sort_unstable();
+    let (median, most) = (took[REVOCATIONS / 2], took[REVOCATIONS - 1]);
+    println!("{REVOCATIONS} revocations, from the request to the close: median {median:?}, most {most:?}");
+    // The bar is 100 ms at p99 in a release build on a quiet machine, and the bench's; this one keeps its order.
+    assert!(median < Duration::from_secs(1) && most < Duration::from_secs(5), "{took:?}");
 }
 
 #[tokio::test]

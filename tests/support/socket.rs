@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
@@ -16,9 +16,14 @@ use super::client::PATIENCE;
 use super::server::Muster;
 use super::{EMAIL, PASSWORD};
 
+/// What carries a socket: plain, or under TLS.
+pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+
 /// A live socket.
 pub struct Socket {
-    ws: WebSocketStream<TcpStream>,
+    ws: WebSocketStream<Box<dyn Wire>>,
     next_id: u32,
     /// Frames that came while a reply was waited for.
     kept: VecDeque<Value>,
@@ -53,12 +58,33 @@ pub async fn admin_token(muster: &Muster) -> String {
 impl Socket {
     /// Tries a handshake with these headers besides the necessary ones.
     pub async fn shake(muster: &Muster, path: &str, headers: &[(&'static str, &str)]) -> Result<Self, Refused> {
-        let mut request = format!("ws://{}{path}", muster.address).into_client_request().unwrap();
+        let stream = TcpStream::connect(muster.address).await.unwrap();
+        Self::shake_over(Box::new(stream), &format!("ws://{}{path}", muster.address), headers).await
+    }
+
+    /// Tries one with a server that is known by its URL, such as a program's.
+    pub async fn shake_at(url: &str, headers: &[(&'static str, &str)]) -> Result<Self, Refused> {
+        let address = url.strip_prefix("http://").unwrap();
+        let stream = TcpStream::connect(address).await.unwrap();
+        Self::shake_over(Box::new(stream), &format!("ws://{address}/api/v1/realtime"), headers).await
+    }
+
+    /// With a token at the handshake, of a server that is known by its URL.
+    pub async fn at(url: &str, token: &str) -> Self {
+        Self::shake_at(url, &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
+    }
+
+    /// Tries one over a connection that stands.
+    pub async fn shake_over(
+        stream: Box<dyn Wire>,
+        url: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, Refused> {
+        let mut request = url.into_client_request().unwrap();
         request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("muster.v1.json"));
         for (name, value) in headers {
             request.headers_mut().append(*name, HeaderValue::from_str(value).unwrap());
         }
-        let stream = TcpStream::connect(muster.address).await.unwrap();
         match patiently(client_async(request, stream)).await {
             Ok((ws, response)) => {
                 assert_eq!(response.headers()["sec-websocket-protocol"], "muster.v1.json");
@@ -225,24 +251,41 @@ impl Raw {
         self.send(&masked(first, payload)).await
     }
 
+    /// What comes up to the connection's end.
+    pub async fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        // A reset is an end too.
+        let _ = patiently(self.stream.read_to_end(&mut rest)).await;
+        rest
+    }
+
     /// The code of the close frame that comes; 1006 where the connection ends without.
     pub async fn close_code(&mut self) -> u16 {
         loop {
-            let Ok(first) = patiently(self.stream.read_u8()).await else { return 1006 };
-            let Ok(short) = patiently(self.stream.read_u8()).await else { return 1006 };
-            let length = match short {
-                126 => u64::from(self.stream.read_u16().await.unwrap()),
-                127 => self.stream.read_u64().await.unwrap(),
-                short => short.into(),
-            };
-            let mut payload = vec![0; usize::try_from(length).unwrap()];
-            if patiently(self.stream.read_exact(&mut payload)).await.is_err() {
-                return 1006;
-            }
-            if first == 0x88 {
-                return u16::from_be_bytes([payload[0], payload[1]]);
+            match self.read().await {
+                Some((0x88, payload)) => return u16::from_be_bytes([payload[0], payload[1]]),
+                Some(_) => {}
+                None => return 1006,
             }
         }
+    }
+
+    /// Reads one frame.
+    pub async fn skip(&mut self) {
+        assert!(self.read().await.is_some(), "the connection ended");
+    }
+
+    /// The next frame's first byte and payload; `None` at the connection's end.
+    async fn read(&mut self) -> Option<(u8, Vec<u8>)> {
+        let first = patiently(self.stream.read_u8()).await.ok()?;
+        let length = match patiently(self.stream.read_u8()).await.ok()? {
+            126 => u64::from(self.stream.read_u16().await.ok()?),
+            127 => self.stream.read_u64().await.ok()?,
+            short => short.into(),
+        };
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        patiently(self.stream.read_exact(&mut payload)).await.ok()?;
+        Some((first, payload))
     }
 }
 

@@ -94,6 +94,7 @@ pub fn from_cap(alert: Alert, id: String, by: &str, now: Millis) -> AlertRecord 
         restriction: alert.restriction,
         addresses: alert.addresses,
         note: alert.note,
+        incidents: alert.incidents,
         info: alert.infos.into_iter().next().map(imported),
         made_by: by.to_owned(),
         made_at: now,

@@ -93,6 +93,9 @@ pub struct AlertRecord {
     /// The messages of its chain before it, oldest first.
     pub references: Vec<Reference>,
     pub note: Option<String>,
+    /// The incidents that it is about, as its sender names them (CAP's `incidents`).
+    #[serde(default)]
+    pub incidents: Vec<String>,
     /// The first one, where it came in several languages; none in a bare Cancel.
     pub info: Option<AlertInfo>,
     /// Who published, proposed or imported it.

@@ -15,6 +15,7 @@ use serde_json::value::to_raw_value;
 use tokio::sync::{broadcast, oneshot, watch};
 
 use super::beat::{Look, heard_of, quietly, vitals};
+use super::changes::Changes;
 use super::deadline::Due;
 use super::directory::{Credential, Directory, Noted};
 use super::messages::{Act, Do, Handed, Heartbeat, Measured, Next, Readings, See, Snapshot};
@@ -22,7 +23,7 @@ use super::options::DeviceRules;
 use super::orders::HandOut;
 use super::ports::Beat;
 use super::read;
-use super::record::Status;
+use super::record::{Device, Status};
 use super::shift::CountBad;
 use super::snapshot;
 use super::state::Fleet;
@@ -49,6 +50,7 @@ pub(super) struct Parts {
     pub(super) publisher: Publisher,
     pub(super) rules: DeviceRules,
     pub(super) directory: watch::Sender<Arc<Directory>>,
+    pub(super) changes: Arc<Changes>,
     pub(super) beats: broadcast::Sender<Beat>,
     pub(super) noted: Arc<Noted>,
     pub(super) watcher: Option<Arc<dyn Watcher>>,
@@ -89,6 +91,7 @@ impl DeviceActor {
         });
         let (fleet, directory) = read.await??;
         parts.directory.send_replace(Arc::new(directory));
+        parts.changes.tell_all();
         Ok(Self { parts, fleet, jobs: VecDeque::new(), writing: None, waiting: HashMap::new() })
     }
 
@@ -171,16 +174,17 @@ impl DeviceActor {
             let fleet = &mut self.fleet;
             self.parts.directory.send_modify(|directory| {
                 let directory = Arc::make_mut(directory);
-                for id in changed.credentials {
-                    match fleet.entry(&id).and_then(Credential::of) {
-                        Some(credential) => drop(directory.insert(id, Arc::new(credential))),
+                for id in &changed.credentials {
+                    match fleet.entry(id).and_then(Credential::of) {
+                        Some(credential) => drop(directory.insert(Arc::clone(id), Arc::new(credential))),
                         None => {
-                            directory.remove(&id);
-                            fleet.readings.remove(&id);
+                            directory.remove(id);
+                            fleet.readings.remove(id);
                         }
                     }
                 }
             });
+            changed.credentials.iter().for_each(|id| self.parts.changes.tell(id));
         }
         if !staged.events.is_empty() {
             self.parts.publisher.publish(std::mem::take(&mut staged.events));
@@ -205,9 +209,9 @@ impl DeviceActor {
     /// Tells whoever draws fences where a device is.
     fn observed(&self, id: &Arc<str>, place: Option<muster_geo::Point>) {
         let Some(watcher) = &self.parts.watcher else { return };
-        let mut observation = Observation::of(SubjectKind::Device, id, place, self.now());
-        observation.tags = self.fleet.entry(id).map(|entry| entry.device.tags.as_slice().into()).unwrap_or_default();
-        watcher.observe(observation);
+        let tags = self.fleet.entry(id).map(|entry| entry.device.tags.as_slice());
+        let observation = Observation::of(SubjectKind::Device, id, place, self.now());
+        watcher.observe(observation.tagged(tags.unwrap_or_default()));
     }
 
     fn tell_beat(&self, beat: Beat) {
@@ -342,12 +346,22 @@ impl Act for SaveReadings {
     }
 }
 
+/// Where a device is at the start; one that is retired is nowhere.
+fn place(device: &Device, now: Millis) -> Observation {
+    let point = device.location.filter(|_| device.status != Status::Retired);
+    Observation::of(SubjectKind::Device, &device.id, point, now).tagged(&device.tags)
+}
+
 impl Actor for DeviceActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
         context.run_interval(TICK, Self::tick);
         context.run_interval(TICK * 60, |actor, _| actor.waiting.retain(|_, waiter| !waiter.is_closed()));
+        if let Some(watcher) = &self.parts.watcher {
+            let now = self.now();
+            watcher.observe_all(self.fleet.newest().map(|entry| place(&entry.device, now)).collect());
+        }
     }
 
     fn stopped(&mut self, _: &mut Context<Self>) {

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crossbeam_queue::ArrayQueue;
 use muster_auth::device::{peek, verify};
 use muster_auth::{PublicKey, TokenCache, TokenError};
 use tokio::sync::watch;
 
+use super::changes::Changes;
 use super::entry::Entry;
-use crate::{Error, Kind, Millis};
+use crate::{Clock, Error, Kind, Millis};
 
 /// Bad signatures that wait to be counted; more are only counted together.
 const MAX_NOTED: usize = 1_024;
@@ -31,26 +33,35 @@ impl Credential {
     }
 
     fn key(&self, kid: &str, now: Millis) -> Option<&[u8; 32]> {
+        self.held(kid, now).map(|(key, _)| key)
+    }
+
+    /// The key, and when it ends where it does.
+    fn held(&self, kid: &str, now: Millis) -> Option<(&[u8; 32], Option<Millis>)> {
         let held = self.keys.iter().find(|(held, _, until)| &**held == kid && until.is_none_or(|until| now < until));
-        held.map(|(_, key, _)| key)
+        held.map(|(_, key, until)| (key, *until))
     }
 }
 
 /// Every device that may have a credential.
 pub(super) type Directory = HashMap<Arc<str>, Arc<Credential>>;
 
-/// What a verified token said.
-#[derive(Debug)]
-struct Verified {
-    device: Arc<str>,
-    kid: Box<str>,
+/// A device that was let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LetIn {
+    pub device: Arc<str>,
+    /// The thumbprint of the key that signed.
+    pub kid: Arc<str>,
+    /// The token's end.
+    pub exp: Millis,
 }
 
 /// Lets devices in.
 #[derive(Debug, Clone)]
 pub struct DeviceDirectory {
     present: watch::Receiver<Arc<Directory>>,
-    cache: Arc<TokenCache<Verified>>,
+    cache: Arc<TokenCache<LetIn>>,
+    changes: Arc<Changes>,
     noted: Arc<Noted>,
 }
 
@@ -88,8 +99,8 @@ impl Noted {
 }
 
 impl DeviceDirectory {
-    pub(super) fn new(present: watch::Receiver<Arc<Directory>>, noted: Arc<Noted>) -> Self {
-        Self { present, cache: Arc::default(), noted }
+    pub(super) fn new(present: watch::Receiver<Arc<Directory>>, changes: Arc<Changes>, noted: Arc<Noted>) -> Self {
+        Self { present, cache: Arc::default(), changes, noted }
     }
 
     /// The device whose token it is: `Authorization: Bearer <JWT>` of typ `dev+jwt`. A hash and two look-ups where the
@@ -99,9 +110,17 @@ impl DeviceDirectory {
     /// `Unauthenticated`. A quarantined device that proves its key is told so (code `device_quarantined`); to anyone
     /// else, an unknown device, an unknown key and a bad signature look the same.
     pub fn authenticate(&self, token: &str, now: Millis) -> Result<Arc<str>, Error> {
+        self.let_in(token, now).map(|seen| Arc::clone(&seen.device))
+    }
+
+    /// As [`Self::authenticate`], with the token's end.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn let_in(&self, token: &str, now: Millis) -> Result<Arc<LetIn>, Error> {
         if let Some(seen) = self.cache.get(token, now.seconds()) {
             let credential = self.credential(&seen.device).filter(|held| held.key(&seen.kid, now).is_some());
-            return admit(Arc::clone(&seen.device), &*credential.ok_or_else(unknown)?);
+            return admit(seen, &*credential.ok_or_else(unknown)?);
         }
         let said = peek(token).ok_or_else(unknown)?;
         let (device, credential) = self.find(&said.sub).ok_or_else(unknown)?;
@@ -114,9 +133,37 @@ impl DeviceDirectory {
             }
             Error::new(Kind::Unauthenticated, format!("{error}: sign a new token of at most 5 minutes"))
         })?;
-        let verified = Verified { device: Arc::clone(&device), kid: said.kid.into() };
-        self.cache.insert(token, Arc::new(verified), claims.exp);
-        admit(device, &credential)
+        let exp = Millis(claims.exp.saturating_mul(1_000));
+        let seen = Arc::new(LetIn { device, kid: said.kid.into(), exp });
+        self.cache.insert(token, Arc::clone(&seen), claims.exp);
+        admit(seen, &credential)
+    }
+
+    /// Resolves once the device is not let in by that key any more: it was quarantined or retired, or the key replaced
+    /// and its grace is over. What happened since it was let in counts.
+    pub fn ended(&self, seen: &LetIn, clock: Clock) -> impl Future<Output = ()> + Send + 'static {
+        let (directory, device, kid) = (self.clone(), Arc::clone(&seen.device), Arc::clone(&seen.kid));
+        let changes = self.changes.follow(&device);
+        async move {
+            let Some(mut changes) = changes else { return };
+            loop {
+                let now = clock.now();
+                let credential = directory.credential(&device).filter(|credential| credential.trusted);
+                let Some(until) = credential.and_then(|held| held.held(&kid, now).map(|(_, until)| until)) else {
+                    return;
+                };
+                let over = async {
+                    match until {
+                        Some(until) => tokio::time::sleep(Duration::from_millis(until.0.saturating_sub(now.0))).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    changed = changes.changed() => if changed.is_err() { return },
+                    () = over => {}
+                }
+            }
+        }
     }
 
     /// How many devices may have a credential.
@@ -138,9 +185,9 @@ impl DeviceDirectory {
     }
 }
 
-fn admit(device: Arc<str>, credential: &Credential) -> Result<Arc<str>, Error> {
+fn admit(seen: Arc<LetIn>, credential: &Credential) -> Result<Arc<LetIn>, Error> {
     if credential.trusted {
-        return Ok(device);
+        return Ok(seen);
     }
     let message = "this device is quarantined, its credentials are blocked: an operator must release it";
     Err(Error::new(Kind::Unauthenticated, message).coded("device_quarantined"))

@@ -6,6 +6,7 @@
 
 mod actor;
 mod beat;
+mod changes;
 mod command;
 mod deadline;
 mod directory;
@@ -35,7 +36,7 @@ mod turn;
 pub use actor::DeviceActor;
 pub use beat::HeartbeatAnswer;
 pub use command::{Answer, Command, CommandState};
-pub use directory::DeviceDirectory;
+pub use directory::{DeviceDirectory, LetIn};
 pub use entry::{Report, Vouched};
 pub use health::{Errors, HealthRules};
 pub use history::{HistoryEntry, MAX_HISTORY};

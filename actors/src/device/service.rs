@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::actor::{DeviceActor, Parts};
 use super::beat::{Hear, HeartbeatAnswer};
+use super::changes::Changes;
 use super::command::{Answer, Command};
 use super::directory::{DeviceDirectory, Noted};
 use super::entry::Report;
@@ -80,7 +81,7 @@ impl Devices {
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: DeviceOptions) -> Self {
         let (directory, present) = watch::channel(Arc::default());
         let (beats, _) = broadcast::channel(BEATS);
-        let noted = Arc::new(Noted::new());
+        let (noted, changes) = (Arc::new(Noted::new()), Arc::new(Changes::new()));
         let DeviceOptions { store, clock, publisher, rules, watcher } = options;
         let parts = Parts {
             store: Arc::clone(&store),
@@ -88,6 +89,7 @@ impl Devices {
             publisher,
             rules,
             directory,
+            changes: Arc::clone(&changes),
             beats: beats.clone(),
             noted: Arc::clone(&noted),
             watcher,
@@ -99,7 +101,7 @@ impl Devices {
             })
             .capacity(CALLS),
         );
-        Self { handle, directory: DeviceDirectory::new(present, noted), beats, store }
+        Self { handle, directory: DeviceDirectory::new(present, changes, noted), beats, store }
     }
 
     /// Waits until the records were read and the actor answers.

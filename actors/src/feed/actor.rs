@@ -21,8 +21,9 @@ use super::load::{Loaded, load};
 use super::messages::{AskChannels, AskHistory, AskPresence, AskStats};
 use super::outbox::{Outbox, Reading};
 use super::outgoing::Outgoing;
-use super::record::Head;
+use super::record::{self, Head};
 use super::shared::Shared;
+use super::subscribe::Waiting;
 use super::subscriptions::Subscriptions;
 use super::{ChannelStats, Delivery, FeedOptions, FeedStats, HistoryPage, Limits, Refused, Rules};
 use crate::Millis;
@@ -50,7 +51,7 @@ pub struct Hub {
     pub(super) histories: Histories,
     pub(super) latests: Latests,
     pub(super) subscriptions: Subscriptions,
-    pub(super) asks: Asks,
+    pub(super) asks: Asks<Waiting>,
     pub(super) outbox: Outbox,
     pub(super) out: Outgoing,
     pub(super) epochs: Epochs,
@@ -81,7 +82,8 @@ impl Hub {
         let given = parts.clone();
         let loaded = tokio::task::spawn_blocking(move || load(&given, same_process)).await??;
         if loaded.head_is_new {
-            parts.options.store.commit(loaded.head.batch()?).await?;
+            let batch = record::noting(loaded.head.batch()?, loaded.restored.clone());
+            parts.options.store.commit(batch).await?;
         }
         Ok(Self::new(parts, loaded))
     }

@@ -7,6 +7,7 @@ use muster_store::{Encoding, Op, Record, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::Viewer;
 use crate::Millis;
 use crate::ids::{IdKind, new_id};
 
@@ -106,6 +107,39 @@ pub trait Publish: Send + Sync + std::fmt::Debug {
 
     /// A value that is not stored.
     fn latest(&self, value: Latest);
+
+    /// From now on fewer may follow a channel: the subscriptions of the others end, and they get nothing that is published
+    /// after this. Whoever was answered for the channel's state before this counts too.
+    fn review(&self, review: Review);
+}
+
+/// Who may follow a channel from now on.
+#[derive(Clone)]
+pub struct Review {
+    pub(super) channel: Arc<str>,
+    pub(super) reason: &'static str,
+    pub(super) may: Arc<dyn Fn(&Viewer) -> bool + Send + Sync>,
+}
+
+impl Review {
+    /// The others are told `reason`.
+    pub fn new(channel: String, reason: &'static str, may: impl Fn(&Viewer) -> bool + Send + Sync + 'static) -> Self {
+        Self { channel: channel.into(), reason, may: Arc::new(may) }
+    }
+
+    pub fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    pub fn lets(&self, viewer: &Viewer) -> bool {
+        (self.may)(viewer)
+    }
+}
+
+impl std::fmt::Debug for Review {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Review").field("channel", &self.channel).field("reason", &self.reason).finish_non_exhaustive()
+    }
 }
 
 /// The feed as a feature holds it.
@@ -116,6 +150,7 @@ pub type Publisher = Arc<dyn Publish>;
 pub struct Recorder {
     events: SegQueue<Event>,
     latest: SegQueue<Latest>,
+    reviews: SegQueue<Review>,
 }
 
 impl Recorder {
@@ -128,6 +163,11 @@ impl Recorder {
     pub fn take_latest(&self) -> Vec<Latest> {
         std::iter::from_fn(|| self.latest.pop()).collect()
     }
+
+    /// Takes the reviews that were asked for so far.
+    pub fn take_reviews(&self) -> Vec<Review> {
+        std::iter::from_fn(|| self.reviews.pop()).collect()
+    }
 }
 
 impl Publish for Recorder {
@@ -137,5 +177,9 @@ impl Publish for Recorder {
 
     fn latest(&self, value: Latest) {
         self.latest.push(value);
+    }
+
+    fn review(&self, review: Review) {
+        self.reviews.push(review);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crossbeam_queue::{ArrayQueue, SegQueue};
 use tokio::sync::Notify;
 
-use super::{ConnId, Denied, Event, Latest, Publish, ShardId, StateItem, SubscribeAsk};
+use super::{ConnId, Denied, Event, Latest, Publish, Review, ShardId, StateItem, SubscribeAsk, Viewer};
 
 /// One thing that waits.
 #[derive(Debug)]
@@ -25,6 +25,10 @@ pub(super) enum Input {
     Spilled,
     /// The thing that the channel was about is gone.
     Closed(String, &'static str),
+    /// Fewer may follow a channel.
+    Review(Review),
+    /// What the one behind a connection may has changed.
+    Viewer(ShardId, ConnId, Viewer),
 }
 
 /// The hub's inbox. It outlives the hub.
@@ -32,6 +36,9 @@ pub(super) enum Input {
 pub(super) struct Inbox {
     inputs: SegQueue<Input>,
     latest: ArrayQueue<Latest>,
+    /// Those of `inputs` once more: they overtake what waits, so that no event which comes from the outbox, however early,
+    /// overtakes them. In their place among the inputs they end what was asked for before.
+    reviews: SegQueue<Review>,
     events: AtomicUsize,
     asks: AtomicUsize,
     /// Events were turned away; until the hub comes to that place all are, so that none overtakes another.
@@ -47,6 +54,7 @@ impl Inbox {
         Self {
             inputs: SegQueue::new(),
             latest: ArrayQueue::new(limits.waiting_values.max(1)),
+            reviews: SegQueue::new(),
             events: AtomicUsize::new(0),
             asks: AtomicUsize::new(0),
             spilled: AtomicBool::new(false),
@@ -106,6 +114,10 @@ impl Inbox {
         (0..self.latest.len()).map_while(|_| self.latest.pop()).collect()
     }
 
+    pub(super) fn review(&self) -> Option<Review> {
+        self.reviews.pop()
+    }
+
     pub(super) fn values_lost(&self) -> u64 {
         self.values_lost.load(Ordering::Relaxed)
     }
@@ -127,6 +139,11 @@ impl Publish for Inbox {
             events.into_iter().for_each(|event| self.inputs.push(Input::Event(event)));
         }
         self.wake.notify_one();
+    }
+
+    fn review(&self, review: Review) {
+        self.reviews.push(review.clone());
+        self.push(Input::Review(review));
     }
 
     fn latest(&self, value: Latest) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_store::{Store, StoreError};
+use muster_store::{Rec, Store, StoreError};
 
 use super::actor::Parts;
 use super::channel::Channel;
@@ -25,6 +25,8 @@ pub(super) struct Loaded {
     /// To be in the store before anything is told, where `head_is_new`.
     pub(super) head: Head,
     pub(super) head_is_new: bool,
+    /// To be noted with the head: that the feed began anew since then.
+    pub(super) restored: Option<Rec>,
 }
 
 pub(super) fn load(parts: &Parts, same_process: bool) -> Result<Loaded, BuildError> {
@@ -50,13 +52,21 @@ pub(super) fn load(parts: &Parts, same_process: bool) -> Result<Loaded, BuildErr
     let broken = !histories.restored() || broken;
     histories.trim(now);
     let boot = parts.options.boot_id.clone();
-    let found = Found { boot: boot.as_deref(), same_process, number, broken };
+    let restored = record::restored(store)?;
+    let found = Found { boot: boot.as_deref(), same_process, number, broken, restored: restored.is_some() };
     let epoch = epoch_of(stored.as_ref(), &found)?;
     let head = Head { epoch, boot, clean: false, number };
     let (channels, history) = (histories.len(), histories.held().0);
     tracing::info!(frames = replayed.frames, channels, history, epoch = %head.epoch, "feed read back");
     let epochs = Epochs { durable: head.epoch.clone(), memory: epoch::fresh()? };
-    Ok(Loaded { head_is_new: stored.as_ref() != Some(&head), histories, outbox, epochs, head })
+    Ok(Loaded {
+        head_is_new: restored.is_some() || stored.as_ref() != Some(&head),
+        histories,
+        outbox,
+        epochs,
+        head,
+        restored,
+    })
 }
 
 fn epoch_of(stored: Option<&Head>, found: &Found<'_>) -> Result<String, String> {

@@ -17,6 +17,7 @@ mod outbox;
 mod outgoing;
 mod port;
 mod record;
+mod review;
 mod rules;
 mod service;
 mod settle;
@@ -29,7 +30,7 @@ mod tell;
 mod tests;
 mod turn;
 
-pub use event::{Event, Latest, Priority, Publish, Publisher, Recorder, Traits};
+pub use event::{Event, Latest, Priority, Publish, Publisher, Recorder, Review, Traits};
 pub use messages::{ChannelStats, FeedStats, HistoryError, HistoryPage, Present};
 pub use options::{FeedOptions, Limits};
 pub use port::{

@@ -1,6 +1,6 @@
 //! What the store keeps of the feed.
 
-use muster_store::{Batch, Op, Record, Store, StoreError, Tree};
+use muster_store::{Batch, Op, Rec, Record, Store, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 
 const HEAD: &[u8] = b"head";
@@ -37,7 +37,9 @@ impl Head {
     /// Why that cannot be proven.
     pub(super) fn proves(&self, found: &Found<'_>) -> Result<(), &'static str> {
         let same_boot = found.same_process || (self.boot.is_some() && self.boot.as_deref() == found.boot);
-        if found.broken {
+        if found.restored {
+            Err("the store was restored, and others may have seen more than it knows")
+        } else if found.broken {
             Err("frames are missing in the journal")
         } else if found.number < self.number {
             Err("the journal ends before what the store knows of it")
@@ -49,6 +51,21 @@ impl Head {
     }
 }
 
+/// Which restoration of the store the feed knows of.
+const RESTORED: &[u8] = b"restored";
+
+/// The store's restoration, where the feed has not begun anew since.
+pub(super) fn restored(store: &dyn Store) -> Result<Option<Rec>, StoreError> {
+    let mark = store.get(Tree::Meta, muster_store::RESTORED)?;
+    let known = store.get(Tree::Feed, RESTORED)?;
+    Ok(mark.filter(|mark| known.as_ref() != Some(mark)))
+}
+
+/// The head of a feed that began anew since.
+pub(super) fn noting(batch: Batch, restored: Option<Rec>) -> Batch {
+    restored.into_iter().fold(batch, |batch, mark| batch.and_put(Tree::Feed, RESTORED, mark))
+}
+
 /// What a start found.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
@@ -57,6 +74,8 @@ pub(super) struct Found<'a> {
     pub(super) same_process: bool,
     pub(super) number: u64,
     pub(super) broken: bool,
+    /// The store is of a backup, and others may have been told what came after that.
+    pub(super) restored: bool,
 }
 
 /// The last offset of a channel, as of some time.

@@ -37,6 +37,8 @@ pub enum Audience {
     Everyone,
     /// Only the one whose identifier stands in the channel's name.
     Own,
+    /// Besides everyone with the permission the thing itself, whose identifier stands in the channel's name.
+    Itself,
 }
 
 /// One row of the table of channels.
@@ -82,6 +84,12 @@ impl ChannelRule {
     }
 
     #[must_use]
+    pub const fn and_itself(mut self) -> Self {
+        self.audience = Audience::Itself;
+        self
+    }
+
+    #[must_use]
     pub const fn in_memory(mut self) -> Self {
         self.keeping = Keeping::Memory;
         self
@@ -110,12 +118,15 @@ impl ChannelRule {
     /// # Errors
     /// `NotFound` for what is another's, whether or not it is there; `Forbidden` without the permission.
     fn admit(&self, id: &str, viewer: &Viewer) -> Result<(), Refused> {
+        if self.audience == Audience::Itself && *viewer.id == *id {
+            return Ok(());
+        }
         if !viewer.permissions.has(self.permission) {
             return Err(Refused::Forbidden(self.permission.name()));
         }
         match self.audience {
             Audience::Own if *viewer.id != *id => Err(Refused::Denied(Denied::NotFound)),
-            Audience::Own | Audience::Everyone => Ok(()),
+            Audience::Own | Audience::Everyone | Audience::Itself => Ok(()),
         }
     }
 }
@@ -132,7 +143,7 @@ pub const DISASTER: &[ChannelRule] = &[
     ChannelRule::log("incidents.restricted", Permission::IncidentsClose),
     ChannelRule::log("alerts", Permission::AlertsRead),
     ChannelRule::log("devices", Permission::DevicesRead),
-    ChannelRule::log("devices:{id}", Permission::DevicesRead),
+    ChannelRule::log("devices:{id}", Permission::DevicesRead).and_itself(),
     ChannelRule::latest("devices:{id}:telemetry", Permission::DevicesRead),
     ChannelRule::log("firmware", Permission::FirmwareRead),
     ChannelRule::log("firmware:{id}", Permission::FirmwareRead),
@@ -158,10 +169,14 @@ impl Rules {
     /// viewer may know of it, its feature says.
     ///
     /// # Errors
-    /// `NoChannel` for a name that no rule knows, `Forbidden`, `NotFound`.
+    /// `NoChannel` for a name that no rule knows, `Forbidden`, `NotFound`. To a viewer without `realtime:subscribe`, such
+    /// as a device, everything but its own channel looks the same, whether it is there or not.
     pub fn admit(&self, channel: &str, viewer: &Viewer) -> Result<&ChannelRule, Refused> {
-        let (rule, id) = self.found(channel).ok_or(Refused::NoChannel)?;
-        rule.admit(id, viewer).map(|()| rule)
+        let found = self.found(channel).ok_or(Refused::NoChannel);
+        let admitted = found.and_then(|(rule, id)| rule.admit(id, viewer).map(|()| rule));
+        let feed = Permission::RealtimeSubscribe;
+        let at_large = viewer.permissions.has(feed);
+        admitted.map_err(|refused| if at_large { refused } else { Refused::Forbidden(feed.name()) })
     }
 
     fn found<'a>(&self, channel: &'a str) -> Option<(&ChannelRule, &'a str)> {
@@ -216,6 +231,17 @@ mod tests {
     #[test]
     fn another_ones_channel_is_not_there() {
         assert_eq!(admit("user:usr_2"), Err(Refused::Denied(Denied::NotFound)));
+    }
+
+    #[test]
+    fn a_device_sees_its_own_channel_and_everything_else_looks_the_same_to_it() {
+        let rules = Rules::new(DISASTER.to_vec());
+        let device = Viewer { id: "dev_1".into(), permissions: Permissions::default() };
+        assert_eq!(rules.admit("devices:dev_1", &device).map(|rule| rule.pattern), Ok("devices:{id}"));
+        for other in ["devices:dev_2", "devices", "devices:dev_1:telemetry", "user:dev_1", "incidents:dev_1", "nothing"]
+        {
+            assert_eq!(rules.admit(other, &device), Err(Refused::Forbidden("realtime:subscribe")), "{other}");
+        }
     }
 
     #[test]

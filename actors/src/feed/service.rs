@@ -118,6 +118,12 @@ impl Feed {
         self.inbox.push(Input::Closed(channel.to_owned(), reason));
     }
 
+    /// What the one behind a connection may has changed: each of its channels that only a feature can judge is asked for
+    /// again, and ends where the answer is no.
+    pub fn looks_anew(&self, shard: ShardId, conn: ConnId, viewer: Viewer) {
+        self.inbox.push(Input::Viewer(shard, conn, viewer));
+    }
+
     /// At most `limit` publications (at least 1, at most as many as are recovered: 500) behind `since`, or from the
     /// oldest kept.
     ///

@@ -7,19 +7,50 @@ use actix::ResponseFuture;
 use tokio::sync::oneshot;
 
 use super::actor::Hub;
-use super::asks::{Asked, Waiting};
+use super::asks::{Asked, Waits};
 use super::inbox::Input;
 use super::messages::AskHistory;
 use super::subscriptions::Seat;
 use super::{
     Audience, ChannelKind, ChannelRule, Delivery, Denied, HistoryPage, Position, Refused, ShardId, SnapshotAsk,
-    SnapshotReply, State, StateItem, SubscribeAsk, Subscribed, Why,
+    SnapshotReply, State, StateItem, SubscribeAsk, Subscribed, Viewer, Why,
 };
+
+/// Who waits for a feature's answer.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    Subscribe(SubscribeAsk),
+    History(AskHistory, oneshot::Sender<Result<HistoryPage, Refused>>),
+    /// Whether a subscription that stands still may.
+    Review {
+        seat: Seat,
+        channel: Arc<str>,
+        viewer: Viewer,
+    },
+}
+
+impl Waits for Waiting {
+    fn seat(&self) -> Option<Seat> {
+        match self {
+            Self::Subscribe(ask) => Some((ask.shard, ask.conn)),
+            Self::History(..) => None,
+            Self::Review { seat, .. } => Some(*seat),
+        }
+    }
+
+    fn channel(&self) -> &str {
+        match self {
+            Self::Subscribe(ask) => &ask.channel,
+            Self::History(ask, _) => &ask.channel,
+            Self::Review { channel, .. } => channel,
+        }
+    }
+}
 
 impl ChannelRule {
     /// Whether only the feature knows if there is such a channel.
-    fn needs_a_word(&self) -> bool {
-        self.of_a_thing() && self.audience == Audience::Everyone
+    pub(super) fn needs_a_word(&self) -> bool {
+        self.of_a_thing() && self.audience != Audience::Own
     }
 }
 
@@ -52,10 +83,11 @@ impl Hub {
     }
 
     /// Asks the feature. Its answer comes through the inbox, behind all that it published before.
-    fn ask(&mut self, mut asked: Asked) {
+    pub(super) fn ask(&mut self, mut asked: Asked<Waiting>) {
         let (channel, viewer) = match &asked.waiting {
             Waiting::Subscribe(ask) => (ask.channel.clone(), ask.viewer.clone()),
             Waiting::History(ask, _) => (ask.channel.clone(), ask.viewer.clone()),
+            Waiting::Review { channel, viewer, .. } => (channel.as_ref().to_owned(), viewer.clone()),
         };
         let source = self.parts.shared.source(&channel).filter(|_| self.asks.len() < self.limits().snapshots);
         match source {
@@ -80,6 +112,8 @@ impl Hub {
         }
         match (asked.waiting, state) {
             (waiting, Err(Denied::Unavailable)) => self.refuse_unavailable(waiting),
+            (Waiting::Review { seat, channel, .. }, Err(_)) => self.revoked(seat, &channel),
+            (Waiting::Review { .. }, Ok(_)) => {}
             (Waiting::Subscribe(ask), Err(denied)) => self.refuse(&ask, Refused::Denied(denied)),
             (Waiting::Subscribe(ask), Ok(state)) => match self.parts.rules.find(&ask.channel).copied() {
                 Some(rule) => self.seat(ask, &rule, Some(state)),
@@ -98,6 +132,7 @@ impl Hub {
         match waiting {
             Waiting::Subscribe(ask) => self.refuse(&ask, Refused::Denied(Denied::Unavailable)),
             Waiting::History(_, answer) => drop(answer.send(Err(Refused::Denied(Denied::Unavailable)))),
+            Waiting::Review { seat, channel, .. } => self.revoked(seat, &channel),
         }
     }
 
@@ -129,7 +164,7 @@ impl Hub {
             subscribed.state = None;
         }
         let (seat, now) = ((ask.shard, ask.conn), self.now());
-        if self.subscriptions.add(&subscribed.channel, seat, &ask.viewer.id, now) {
+        if self.subscriptions.add(&subscribed.channel, seat, &ask.viewer, now) {
             self.pin(&subscribed.channel);
         }
         let answer = Ok(Box::new(subscribed));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{ConnId, Present, ShardId};
+use super::{ConnId, Present, ShardId, Viewer};
 use crate::Millis;
 
 pub(super) type Seat = (ShardId, ConnId);
@@ -15,7 +15,7 @@ const MAX_PRESENT: usize = 1_000;
 struct Members {
     /// How many of each shard's connections.
     shards: Vec<(ShardId, usize)>,
-    seats: HashMap<Seat, (Arc<str>, Millis)>,
+    seats: HashMap<Seat, (Viewer, Millis)>,
 }
 
 #[derive(Debug, Default)]
@@ -31,9 +31,9 @@ impl Subscriptions {
     }
 
     /// Whether it was not subscribed before.
-    pub(super) fn add(&mut self, channel: &Arc<str>, seat: Seat, user: &Arc<str>, now: Millis) -> bool {
+    pub(super) fn add(&mut self, channel: &Arc<str>, seat: Seat, viewer: &Viewer, now: Millis) -> bool {
         let members = self.by_channel.entry(Arc::clone(channel)).or_default();
-        if members.seats.insert(seat, (Arc::clone(user), now)).is_some() {
+        if members.seats.insert(seat, (viewer.clone(), now)).is_some() {
             return false;
         }
         match members.shards.iter_mut().find(|(shard, _)| *shard == seat.0) {
@@ -98,6 +98,24 @@ impl Subscriptions {
         seats
     }
 
+    /// The subscribers of a channel that are not let through.
+    pub(super) fn others(&self, channel: &str, may: impl Fn(&Viewer) -> bool) -> Vec<Seat> {
+        let seats = self.by_channel.get(channel).into_iter().flat_map(|members| &members.seats);
+        seats.filter(|(_, (viewer, _))| !may(viewer)).map(|(seat, _)| *seat).collect()
+    }
+
+    /// Notes who looks through a connection now; answers its channels.
+    pub(super) fn seen_by(&mut self, seat: Seat, viewer: &Viewer) -> Vec<Arc<str>> {
+        let channels = self.by_seat.get(&seat).cloned().unwrap_or_default();
+        for channel in &channels {
+            if let Some((known, _)) = self.by_channel.get_mut(channel).and_then(|members| members.seats.get_mut(&seat))
+            {
+                *known = viewer.clone();
+            }
+        }
+        channels
+    }
+
     /// The shards that have subscribers.
     pub(super) fn shards(&self, channel: &str) -> impl Iterator<Item = ShardId> {
         self.by_channel.get(channel).into_iter().flat_map(|members| &members.shards).map(|(shard, _)| *shard)
@@ -110,8 +128,8 @@ impl Subscriptions {
     /// Who subscribes, the longest there first.
     pub(super) fn present(&self, channel: &str) -> Vec<Present> {
         let mut people: HashMap<&Arc<str>, (usize, Millis)> = HashMap::new();
-        for (user, since) in self.by_channel.get(channel).into_iter().flat_map(|members| members.seats.values()) {
-            let entry = people.entry(user).or_insert((0, *since));
+        for (viewer, since) in self.by_channel.get(channel).into_iter().flat_map(|members| members.seats.values()) {
+            let entry = people.entry(&viewer.id).or_insert((0, *since));
             *entry = (entry.0 + 1, entry.1.min(*since));
         }
         let present =
@@ -134,7 +152,9 @@ mod tests {
     #[test]
     fn presence_is_by_person_and_ends_with_the_last_connection() {
         let mut subs = Subscriptions::default();
-        let (channel, ann, bob): (Arc<str>, Arc<str>, Arc<str>) = ("c".into(), "usr_a".into(), "usr_b".into());
+        let channel: Arc<str> = "c".into();
+        let viewer = |id: &str| Viewer { id: id.into(), permissions: crate::identity::Permissions::default() };
+        let (ann, bob) = (viewer("usr_a"), viewer("usr_b"));
         assert!(subs.add(&channel, seat(0, 1), &ann, Millis(5)));
         assert!(subs.add(&channel, seat(1, 1), &ann, Millis(7)));
         assert!(subs.add(&channel, seat(1, 2), &bob, Millis(6)));

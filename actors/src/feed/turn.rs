@@ -18,6 +18,9 @@ impl Hub {
     pub(super) fn turn(&mut self) {
         // What woke this turn may still be in the inbox.
         let mut more = false;
+        while let Some(review) = self.parts.inbox.review() {
+            self.review(&review);
+        }
         match self.reading.take() {
             Some(reading) if self.stuck.is_none() => {
                 self.read_on(reading);
@@ -67,6 +70,8 @@ impl Hub {
             Input::Gone(shard, conn) => self.gone((shard, conn)),
             Input::Detached(shard) => self.detached(shard),
             Input::Closed(channel, reason) => self.close(&channel, reason),
+            Input::Review(review) => self.review(&review),
+            Input::Viewer(shard, conn, viewer) => self.looks_anew((shard, conn), &viewer),
         }
     }
 

@@ -199,6 +199,23 @@ impl Firmwares {
         self.change(move |state, turn, now| state.finish_verify(&id, &jws, hashed, &by, turn, now)).await
     }
 
+    /// The artifacts that are ready and whose image is not here.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn lacking(&self) -> Result<Vec<String>, Error> {
+        let ready = |artifact: &&Artifact| artifact.state == ArtifactState::Ready;
+        let sizes = |artifact: &Artifact| (artifact.id.clone(), artifact.manifest.size);
+        let all: Vec<_> = self.read(move |state| state.artifacts.values().filter(ready).map(sizes).collect()).await?;
+        let mut lacking = Vec::new();
+        for (id, size) in all {
+            if self.images.received(&id).await != size {
+                lacking.push(id);
+            }
+        }
+        Ok(lacking)
+    }
+
     pub async fn artifact(&self, id: &str) -> Result<Artifact, Error> {
         let id = id.to_owned();
         self.read(move |state| state.artifact(&id).cloned()).await?
@@ -236,6 +253,7 @@ impl Firmwares {
                 Err(Error::new(Kind::Conflict, message).coded("artifact_not_ready"))
             })
             .await??;
+        self.images.require(id, artifact.manifest.size).await?;
         let blocks = record::read_blocks(&self.store.0, id)?.unwrap_or_default();
         Ok(Content { artifact, blocks: Arc::new(blocks) })
     }
@@ -283,6 +301,9 @@ impl Firmwares {
         let id: Arc<str> = new_id(IdKind::Job).into();
         let (now, planner) = (self.clock.now(), by.clone());
         let plan = self.read(move |state| state.plan(id, new, &found, &planner, now)).await??;
+        if let Some(image) = &plan.job.image {
+            self.images.require(&image.id, image.size).await?;
+        }
         // Without their job they are nothing: a server that dies in between clears them away.
         record::write(&self.store.0, &plan.executions).await?;
         let made = self.change(move |state, turn, now| state.create_job(plan, &by, named.as_ref(), turn, now));

@@ -22,6 +22,11 @@ pub struct Images {
     folder: PathBuf,
 }
 
+/// Where an image is. Identifiers are ours, made of letters, digits and `_`: none leads out of the folder.
+pub(super) fn path(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.img"))
+}
+
 /// A piece of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
@@ -39,9 +44,23 @@ impl Images {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Identifiers are ours, made of letters, digits and `_`: none leads out of the folder.
     fn path(&self, id: &str) -> PathBuf {
-        self.folder.join(format!("{id}.img"))
+        path(&self.folder, id)
+    }
+
+    /// # Errors
+    /// `Conflict` (`image_missing`) where it is not here whole, as where a backup was restored without its images.
+    pub async fn require(&self, id: &str, size: u64) -> Result<(), Error> {
+        if self.received(id).await == size {
+            return Ok(());
+        }
+        let path = self.path(id);
+        tracing::error!(artifact = id, path = %path.display(), "the image of an artifact is not in its folder");
+        let message = format!(
+            "the image of {id} is not on this server (a backup brings none): put {id}.img back into the data folder's \
+             firmware/, or upload it as a new artifact"
+        );
+        Err(Error::new(Kind::Conflict, message).coded("image_missing"))
     }
 
     /// How many bytes are here.

@@ -35,6 +35,7 @@ pub use job::{
 pub use policy::{
     AbortOn, AbortRule, GateRule, GroupPolicy, HealthGate, Mode, OnError, OnSuccess, Policy, Probe, Rate, Window,
 };
+pub use record::lacking;
 pub use rollout::{Fit, Report, Rollout, Tally, fit};
 pub use state::{DeviceJob, MANIFEST_TYP, NewArtifact, NewJob, Rules};
 pub use threat::Threat;

@@ -1,14 +1,16 @@
 //! Reading everything back from the store.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use muster_store::{Batch, MAX_PAGE, Order, Rec, Record, Scan, StoreError, StoreHandle, Tree};
 use ulid::Ulid;
 
-use super::artifact::{Artifact, Blocks, SigningKey};
+use super::artifact::{Artifact, ArtifactState, Blocks, SigningKey};
 use super::execution::Execution;
+use super::image;
 use super::job::Job;
 use super::state::Stored;
 use crate::Millis;
@@ -45,6 +47,24 @@ pub fn read_all(store: &StoreHandle, now: Millis) -> Result<(Stored, Vec<Vec<u8>
     })?;
     stored.executions = executions;
     Ok((stored, orphans))
+}
+
+/// The artifacts that are ready and whose image is not whole in the folder, as where a backup was restored without its
+/// images. Blocks the thread.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn lacking(store: &StoreHandle, folder: &Path) -> Result<Vec<Artifact>, StoreError> {
+    let mut lacking = Vec::new();
+    each(store, Tree::Artifacts, b"art_", |_, rec| {
+        let artifact = Artifact::decode(rec)?;
+        let here = std::fs::metadata(image::path(folder, &artifact.id)).map_or(0, |file| file.len());
+        if artifact.state == ArtifactState::Ready && here != artifact.manifest.size {
+            lacking.push(artifact);
+        }
+        Ok(())
+    })?;
+    Ok(lacking)
 }
 
 fn is_old(job: &str, now: Millis) -> bool {

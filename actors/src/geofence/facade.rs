@@ -18,6 +18,10 @@ use crate::supervise::{ChildSpec, Group, Handle};
 /// Told where subjects are. Never waits.
 pub trait Watcher: Send + Sync + std::fmt::Debug {
     fn observe(&self, observation: Observation);
+
+    /// Where all of a feature's subjects are, as it starts: who is inside by the store enters nothing again. However many
+    /// they are, none is lost, as single ones are where too many wait.
+    fn observe_all(&self, observations: Vec<Observation>);
 }
 
 /// The way to the geofences' actor.
@@ -34,6 +38,11 @@ impl Watcher for Geofences {
             let _ = self.handle.tell(Drain);
         }
     }
+
+    fn observe_all(&self, observations: Vec<Observation>) {
+        self.inbox.push_all(observations);
+        let _ = self.handle.tell(Drain);
+    }
 }
 
 impl Geofences {
@@ -45,6 +54,11 @@ impl Geofences {
             async move { load(options, inbox).await }
         }));
         Self { handle, inbox }
+    }
+
+    /// Places that were told and not looked at yet.
+    pub fn waiting(&self) -> usize {
+        self.inbox.waiting()
     }
 
     /// Waits until the records were read and the actor answers.

@@ -111,8 +111,10 @@ pub enum Audience {
     /// Everybody who may read its kind.
     #[default]
     All,
-    /// Only those who may read it: an incident that is restricted or private.
+    /// Only those who may read what is restricted.
     Restricted,
+    /// Only those who may follow the subject itself: a private incident.
+    Own,
 }
 
 /// Where a subject is.
@@ -152,7 +154,7 @@ impl Observation {
         match (self.audience, kind) {
             (Audience::All, _) => vec![kind.channel().to_owned(), own],
             (Audience::Restricted, SubjectKind::Incident) => vec!["incidents.restricted".to_owned(), own],
-            (Audience::Restricted, SubjectKind::Device) => vec![own],
+            (Audience::Own, _) | (Audience::Restricted, SubjectKind::Device) => vec![own],
         }
     }
 }

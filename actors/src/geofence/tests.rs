@@ -305,3 +305,40 @@ proptest! {
         prop_assert_eq!(&stored, &truth);
     }
 }
+
+#[test]
+fn what_features_begin_with_enters_only_what_is_new() {
+    world::run(|tree| async move {
+        let store = Arc::default();
+        let house = start(&tree, &store).await;
+        house.fences.create(circle("home"), By::System, None).await.unwrap();
+        house.fences.observe_all(vec![device("dev_1", Some(HOME), 1), device("dev_2", Some(AWAY), 1)]);
+        assert_eq!(house.told().await, ["geofence.entered dev_1 moved"]);
+        let again = start(&tree, &store).await;
+        again.fences.observe_all(vec![
+            device("dev_1", Some(HOME), 5),
+            device("dev_2", Some(HOME), 5),
+            device("dev_3", Some(AWAY), 5),
+        ]);
+        assert_eq!(again.told().await, ["geofence.entered dev_2 moved"]);
+        again.fences.observe_all(vec![device("dev_1", None, 6)]);
+        assert_eq!(again.told().await, ["geofence.left dev_1 gone"]);
+    });
+}
+
+#[test]
+fn however_many_features_begin_with_none_is_lost_and_what_is_newer_counts() {
+    let inbox = super::inbox::Inbox::default();
+    inbox.push(device("dev_1", Some(AWAY), 2));
+    inbox.push_all((0..100_000).map(|n| device(&format!("dev_{n}"), Some(HOME), 1)).collect());
+    let came: Vec<_> = std::iter::from_fn(|| inbox.pop()).collect();
+    assert_eq!((came.len(), came.last().unwrap().point), (100_001, Some(AWAY)));
+}
+
+#[test]
+fn where_a_private_incident_is_only_its_own_channel_tells() {
+    let all = Observation::of(SubjectKind::Incident, &Arc::from("inc_1"), Some(HOME), Millis(1));
+    let channels = |audience| all.clone().to(audience).channels();
+    assert_eq!(channels(Audience::Own), ["incidents:inc_1"]);
+    assert_eq!(channels(Audience::Restricted), ["incidents.restricted", "incidents:inc_1"]);
+}

@@ -7,15 +7,19 @@ use actix::fut::ActorFutureExt;
 use actix::{Actor, AsyncContext, AtomicResponse, Context, Handler, MessageResult, WrapFuture};
 use muster_store::{Batch, Op, Order, Record, Scan, StoreError, StoreHandle, Tree};
 
+use super::archive;
 use super::events;
 use super::messages::{Answer, Get, GetAlert, List, ListAlerts, Newest, Snapshot, What, Write};
+use super::places;
 use super::plan::Plan;
 use super::record::Incident;
 use super::settings::Settings;
+use super::sight;
 use super::snapshot;
 use super::state::{Asked, Network};
 use crate::alert::{AlertRecord, Document};
 use crate::feed::{Event, Publisher};
+use crate::geofence::Watcher;
 use crate::identity::By;
 use crate::ids::new_id;
 use crate::page::Page;
@@ -31,6 +35,8 @@ pub struct Options {
     pub store: StoreHandle,
     pub clock: Clock,
     pub publisher: Publisher,
+    /// Told where incidents are.
+    pub watcher: Option<Arc<dyn Watcher>>,
     pub settings: Settings,
 }
 
@@ -57,10 +63,12 @@ struct Ready {
 
 /// Reads everything back.
 pub(super) async fn load(options: Options) -> Result<IncidentActor, BuildError> {
-    let (store, settings) = (Arc::clone(&options.store), options.settings.clone());
+    let (store, settings, now) = (Arc::clone(&options.store), options.settings.clone(), options.clock.now());
     let network = tokio::task::spawn_blocking(move || {
         let (incidents, alerts) = (read_all::<Incident>(&store, "inc_")?, read_all::<AlertRecord>(&store, "alr_")?);
-        Ok::<_, StoreError>(Network::new(settings, incidents, alerts))
+        let mut network = Network::new(settings, incidents, alerts);
+        network.archive(now);
+        Ok::<_, StoreError>(network)
     });
     Ok(IncidentActor { options, network: network.await?? })
 }
@@ -117,7 +125,18 @@ impl IncidentActor {
         self.options.clock.now()
     }
 
-    fn prepare(&self, write: Write) -> Result<Ready, Error> {
+    /// Brings back what has long been over, to be annotated or looked at; a tick drops it again.
+    fn recall(&mut self, id: &str) -> Result<(), Error> {
+        if self.network.archived
+            && self.network.get(id).is_none()
+            && let Some(incident) = archive::read(&self.options.store, id)?
+        {
+            self.network.put(Arc::new(incident));
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, write: Write) -> Result<Ready, Error> {
         let now = self.now();
         let again = write.idempotency.as_ref().map(|asked| asked.replay(&self.options.store, now)).transpose()?;
         if let Some(answer) = again.flatten() {
@@ -127,6 +146,9 @@ impl IncidentActor {
             })?;
             let answer = Answer { replayed: true, ..answer };
             return Ok(Ready { batch: Batch::default(), plan: Plan::default(), events: Vec::new(), answer });
+        }
+        if let Some(id) = write.what.incident() {
+            self.recall(id)?;
         }
         let (plan, answer) = self.plan(write.what, &write.by, now)?;
         let events = told(&plan);
@@ -174,6 +196,13 @@ impl IncidentActor {
     /// In one turn: taken over, and told.
     fn accept(&mut self, plan: &Plan, events: Vec<Event>) {
         self.network.take(plan);
+        // Before the events: who loses sight is not told what comes then.
+        for review in plan.incidents.iter().filter_map(sight::review) {
+            self.options.publisher.review(review);
+        }
+        if let Some(watcher) = &self.options.watcher {
+            plan.incidents.iter().filter_map(places::moved).for_each(|place| watcher.observe(place));
+        }
         if !events.is_empty() {
             self.options.publisher.publish(events);
         }
@@ -181,6 +210,7 @@ impl IncidentActor {
 
     /// What time alone has changed.
     fn tick(&mut self, context: &mut Context<Self>) {
+        self.network.archive(self.now());
         let plan = self.network.tick(self.now());
         if plan.is_empty() {
             return;
@@ -202,6 +232,9 @@ impl Actor for IncidentActor {
 
     fn started(&mut self, context: &mut Context<Self>) {
         context.run_interval(TICK, |actor, context| actor.tick(context));
+        if let Some(watcher) = &self.options.watcher {
+            watcher.observe_all(self.network.all().map(|incident| places::of(incident)).collect());
+        }
     }
 }
 
@@ -234,7 +267,8 @@ impl Handler<Get> for IncidentActor {
     type Result = MessageResult<Get>;
 
     fn handle(&mut self, get: Get, _: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.network.find(&get.id, &get.by).cloned())
+        let recalled = self.recall(&get.id);
+        MessageResult(recalled.and_then(|()| self.network.find(&get.id, &get.by).cloned()))
     }
 }
 
@@ -242,7 +276,12 @@ impl Handler<List> for IncidentActor {
     type Result = MessageResult<List>;
 
     fn handle(&mut self, list: List, _: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.network.list(&list.filter, &list.page, &list.by))
+        let List { filter, page, by } = &list;
+        MessageResult(if self.network.archived && filter.looks_back() {
+            archive::list(&self.options.store, &self.network, filter, page, by).map_err(Error::from)
+        } else {
+            Ok(self.network.list(filter, page, by))
+        })
     }
 }
 
@@ -271,7 +310,10 @@ impl Handler<Newest> for IncidentActor {
 
     fn handle(&mut self, newest: Newest, _: &mut Context<Self>) -> Self::Result {
         let now = self.now();
-        MessageResult(self.network.newest(&newest.id, Asked { by: &newest.by, now, new_id: &new_id }))
+        let recalled = self.recall(&newest.id);
+        MessageResult(
+            recalled.and_then(|()| self.network.newest(&newest.id, Asked { by: &newest.by, now, new_id: &new_id })),
+        )
     }
 }
 
@@ -280,6 +322,9 @@ impl Handler<Snapshot> for IncidentActor {
 
     fn handle(&mut self, mut snapshot: Snapshot, _: &mut Context<Self>) {
         if let Some(ask) = snapshot.0.take() {
+            if let Some(Err(error)) = ask.channel.strip_prefix("incidents:").map(|id| self.recall(id)) {
+                tracing::warn!(%error, "an incident could not be read");
+            }
             let state = snapshot::of(&self.network, &ask.channel, &ask.viewer, self.now());
             ask.reply.send(state);
         }

@@ -12,7 +12,8 @@ use super::kind::IncidentKind;
 use super::moves::{Action, State};
 use super::parts::Via;
 use super::plan::Plan;
-use super::report::Report;
+use super::record::Incident;
+use super::report::{Report, attach};
 use super::state::{Asked, Network};
 use crate::alert::{AlertChange, AlertInfo, AlertRecord, AlertState, MAX_PARKED, MsgType, Status};
 use crate::identity::{By, Permission};
@@ -72,7 +73,11 @@ impl Network {
     fn opened(&self, mut message: AlertRecord, plan: &mut Plan, asked: Asked<'_>) -> Result<Fate, Error> {
         let mut fate = Fate::Stored;
         if message.status == Status::Actual {
-            let changed = self.triaged(&message, asked)?;
+            let named = message.incidents.iter().find_map(|name| self.open_of(name, asked.by));
+            let changed = match named {
+                Some(open) => attached(open, &message, asked),
+                None => self.triaged(&message, asked)?,
+            };
             message.incident_id = Some(changed.after.id.clone());
             plan.incidents.push(changed);
             fate = Fate::Taken;
@@ -144,6 +149,21 @@ impl Network {
         self.stored(message, plan, asked);
         Ok(Fate::Taken)
     }
+}
+
+/// An Alert that names an open incident by its `dedup_key` is one more report of it.
+fn attached(open: &std::sync::Arc<Incident>, message: &AlertRecord, asked: Asked<'_>) -> Changed {
+    let said = message.info.as_ref().map(edit_of).unwrap_or_default();
+    let source_ref = Some(message.identifier.chars().take(200).collect());
+    let mut changed = attach(open, Report { said, source_ref, ..Report::default() }, asked);
+    if changed.after.cap.identifier.is_none() {
+        link(&mut changed, message);
+    }
+    if let Some(entry) = &mut changed.entry {
+        entry.kind = "import".to_owned();
+        entry.data = json!({ "alert": message.id, "identifier": message.identifier, "sender": message.sender });
+    }
+    changed
 }
 
 /// Lets a message change the incident that a plan changes last; gives the state that it is left in.

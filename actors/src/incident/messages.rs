@@ -37,6 +37,20 @@ pub(super) enum What {
     Import { message: Box<AlertRecord>, xml: String },
 }
 
+impl What {
+    /// The incident that it names.
+    pub(super) fn incident(&self) -> Option<&str> {
+        match self {
+            Self::Act { id, .. }
+            | Self::Edit { id, .. }
+            | Self::Resources { id, .. }
+            | Self::Note { id, .. }
+            | Self::Publish { id, .. } => Some(id),
+            Self::Report(_) | Self::Confirm { .. } | Self::Reject { .. } | Self::Import { .. } => None,
+        }
+    }
+}
+
 /// Changes something; answered when it is durable.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Answer, Error>")]
@@ -70,7 +84,7 @@ pub(super) struct Get {
 }
 
 #[derive(Debug, Message)]
-#[rtype(result = "Page<Arc<Incident>>")]
+#[rtype(result = "Result<Page<Arc<Incident>>, Error>")]
 pub(super) struct List {
     pub filter: Filter,
     pub page: PageAsk,

@@ -63,7 +63,10 @@ impl Network {
         let mut incident = blank((asked.new_id)(IdKind::Incident), self.number(asked.now), asked);
         incident.dedup_key = report.dedup_key;
         incident.status = report.status.unwrap_or(Status::Actual);
-        incident.reported_via = report.via.unwrap_or(incident.reported_via);
+        // A device cannot pass for another source.
+        if !matches!(asked.by, By::Device(_)) {
+            incident.reported_via = report.via.unwrap_or(incident.reported_via);
+        }
         incident.source_ref = report.source_ref;
         incident.commander = report.commander;
         incident.assignees = report.assignees;
@@ -89,7 +92,7 @@ impl Network {
 }
 
 /// One more report of an incident: told in its timeline and counted, nothing else of it changes.
-fn attach(open: &std::sync::Arc<Incident>, report: Report, asked: Asked<'_>) -> Changed {
+pub(super) fn attach(open: &std::sync::Arc<Incident>, report: Report, asked: Asked<'_>) -> Changed {
     let mut after = open.advanced(asked.now);
     after.reports += 1;
     let told = after.reports <= MAX_TOLD;

@@ -130,7 +130,7 @@ impl Incidents {
     /// # Errors
     /// `Unavailable`.
     pub async fn list(&self, by: By, filter: Filter, page: PageAsk) -> Result<Page<Arc<Incident>>, Error> {
-        Ok(self.handle.ask(List { filter, page, by }).await?)
+        self.handle.ask(List { filter, page, by }).await?
     }
 
     /// A page of an incident's timeline, oldest first.

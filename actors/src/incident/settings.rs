@@ -13,6 +13,8 @@ pub struct Settings {
     pub parked_for: Duration,
     /// How long an alert is in force where nothing else is said.
     pub alert_for: Duration,
+    /// How long what is over stays in memory: from then on it is read from the store.
+    pub keep_over: Duration,
     /// CAP's `sender`: who publishes here, unique in the world, such as an e-mail address.
     pub sender: String,
     /// For people.
@@ -26,6 +28,7 @@ impl Default for Settings {
             confirm_within: Duration::from_secs(30 * 60),
             parked_for: Duration::from_secs(7 * 24 * 3600),
             alert_for: Duration::from_secs(24 * 3600),
+            keep_over: Duration::from_secs(90 * 24 * 3600),
             sender: "alerts@muster.local".to_owned(),
             sender_name: "Muster".to_owned(),
         }

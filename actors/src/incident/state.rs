@@ -43,7 +43,13 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn lets(&self, incident: &Incident) -> bool {
+    /// Whether it may show what is over.
+    pub(super) fn looks_back(&self) -> bool {
+        let goes_on = |state: &State| state.is_open() || *state == State::Resolved;
+        self.states.is_empty() || !self.states.iter().all(goes_on)
+    }
+
+    pub(super) fn lets(&self, incident: &Incident) -> bool {
         let state = self.states.is_empty() || self.states.contains(&incident.state);
         let kind = self.kind.is_none_or(|kind| kind == incident.kind);
         let severe = |least: Severity| incident.severity.is_some_and(|severity| severity.rank() >= least.rank());
@@ -66,6 +72,10 @@ pub(super) struct Network {
     /// The open incident of a key.
     open: HashMap<String, String>,
     acks: BTreeSet<(Millis, String)>,
+    /// What is over, by when it ended.
+    over: BTreeSet<(Millis, String)>,
+    /// Some of what is over is in the store only.
+    pub(super) archived: bool,
     /// The last number of each year.
     numbers: HashMap<String, u64>,
     pub(super) alerts: AlertBook,
@@ -85,12 +95,26 @@ impl Network {
         plan.alerts.iter().for_each(|change| self.alerts.put(Arc::new(change.after.clone())));
     }
 
-    fn put(&mut self, incident: Arc<Incident>) {
+    /// Drops what has been over for so long that its place is the store.
+    pub(super) fn archive(&mut self, now: Millis) {
+        while let Some((ended, _)) = self.over.first()
+            && now.since(*ended) >= self.settings.keep_over
+        {
+            self.archived |= self.over.pop_first().is_some_and(|(_, id)| self.incidents.remove(&id).is_some());
+        }
+    }
+
+    /// Takes or brings back what is stored.
+    pub(super) fn put(&mut self, incident: Arc<Incident>) {
         let id = incident.id.clone();
         let before = self.incidents.get(&id).and_then(|before| before.ack.as_ref());
         if let Some(ack) = before {
             self.acks.remove(&(ack.expires_at, id.clone()));
         }
+        if let Some(ended) = self.incidents.get(&id).and_then(|before| before.closed_at) {
+            self.over.remove(&(ended, id.clone()));
+        }
+        self.over.extend(incident.closed_at.map(|ended| (ended, id.clone())));
         self.acks.extend(incident.ack.iter().map(|ack| (ack.expires_at, id.clone())));
         if let Some(key) = &incident.dedup_key {
             if incident.state.is_open() {
@@ -123,7 +147,7 @@ impl Network {
         self.incidents.get(id).filter(|incident| visible(incident, by)).ok_or_else(|| not_found(id))
     }
 
-    /// The open incident of a key that the asker may see.
+    /// The open incident of a key that a report of the asker's attaches to.
     pub(super) fn open_of(&self, key: &str, by: &By) -> Option<&Arc<Incident>> {
         self.incidents.get(self.open.get(key)?).filter(|incident| visible(incident, by))
     }

@@ -184,6 +184,7 @@ impl Teller<'_> {
             addresses: Vec::new(),
             references: Vec::new(),
             note: None,
+            incidents: Vec::new(),
             info: Some(info),
             made_by: self.by.id().to_owned(),
             made_at: self.now,

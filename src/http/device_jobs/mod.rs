@@ -77,9 +77,9 @@ fn device_of(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
 /// What the device is to do: the job that it has in hand, else the next one, waited for at most `wait_s`; 204 where none
 /// comes. A newer poll of the same device ends an older one. The same is told on the channel `devices:{id}` as
 /// `firmware.execution.changed`.
-#[utoipa::path(get, path = "/api/v1/device/jobs/next", tag = "device", operation_id = "next_device_job", params(NextQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<DeviceJobBody>), (status = 204), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
+#[utoipa::path(get, path = "/api/v1/device/jobs/next", tag = "device side", operation_id = "next_device_job", params(NextQuery),
+    security(("device" = [])),
+    responses((status = 200, body = Data<DeviceJobBody>), (status = 204, description = "None came in time"), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster)))]
 async fn next(
@@ -147,8 +147,8 @@ impl FromJson for DeviceReportBody {
 /// Reports how far the device is. The answer is the job as it then stands, with the `exec_version` of the next report. A
 /// stale version is 409 `stale_execution`, a move that is not allowed 409 `illegal_transition`, both with what is the
 /// case; another device's job is 404.
-#[utoipa::path(patch, path = "/api/v1/device/jobs/{id}", tag = "device", operation_id = "report_device_job",
-    request_body = DeviceReportBody, params(("id" = String, Path)), security(("token" = [])),
+#[utoipa::path(patch, path = "/api/v1/device/jobs/{id}", tag = "device side", operation_id = "report_device_job",
+    request_body = DeviceReportBody, params(("id" = String, Path)), security(("device" = [])),
     responses((status = 200, body = Data<DeviceJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster),

@@ -1,21 +1,20 @@
 //! The commands of a device, as it gets and answers them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_actors::device::Answer;
-use muster_actors::identity::By;
 use muster_actors::{Error, Kind};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use super::device;
 use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::envelope::{self, Data};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{AnyDevice, Guarded, Sent, by_of};
+use crate::guard::{AnyDevice, Guarded, Sent};
 
 /// Longest wait, seconds.
 const MAX_WAIT: u64 = 30;
@@ -44,7 +43,6 @@ pub struct HandedCommand {
     pub sent_at: Option<String>,
     pub deliveries: u32,
     pub finished_at: Option<String>,
-    #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
 }
 
@@ -56,7 +54,6 @@ pub struct AckBody {
     /// Whether the device would not even try, where it was not done.
     pub refused: Option<bool>,
     /// What came of it: any JSON of at most 8 KiB.
-    #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
 }
 
@@ -68,13 +65,6 @@ impl FromJson for AckBody {
             fields.fail("result", format!("must be at most {MAX_RESULT} bytes"));
         }
         Self { ok: fields.require("ok", ok).unwrap_or_default(), refused: fields.bool("refused"), result }
-    }
-}
-
-fn device(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
-    match by_of(http)? {
-        By::Device(id) => Ok(id),
-        By::Person(_) | By::System => Err(HttpError::new(Kind::Internal, "a route for devices let another in")),
     }
 }
 

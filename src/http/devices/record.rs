@@ -142,7 +142,6 @@ pub struct CommandBody {
     pub deliveries: u32,
     pub finished_at: Option<String>,
     /// What the device answered, or why the server took it back.
-    #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
 }
 

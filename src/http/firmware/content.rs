@@ -82,7 +82,7 @@ fn piece_of(text: &str) -> Option<Piece> {
 #[utoipa::path(get, path = "/api/v1/firmware/artifacts/{id}/content", tag = "firmware", operation_id = "get_firmware_content",
     params(("id" = String, Path), ("Range" = Option<String>, Header), ("If-Range" = Option<String>, Header),
         ("If-None-Match" = Option<String>, Header)),
-    security(("token" = [])),
+    security(("token" = []), ("device" = [])),
     responses((status = 200, body = String, content_type = "application/octet-stream"),
         (status = 206, body = String, content_type = "application/octet-stream"), (status = 304),
         (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),

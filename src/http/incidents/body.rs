@@ -1,7 +1,7 @@
 //! What is sent of an incident.
 
 use muster_actors::Error;
-use muster_actors::incident::{Edit, NewResource, Report, ResourceChange};
+use muster_actors::incident::{Edit, NewResource, Report, ResourceChange, ResourceStatus};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -173,7 +173,7 @@ pub struct NoteBody {
     /// 1 to 10,000 characters.
     pub text: String,
     /// What a program may read, kept as it is; at most 16 KiB.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Value>)]
     pub data: Value,
 }
 
@@ -195,23 +195,29 @@ pub struct ResourceBody {
     /// Such as `ambulance`.
     pub r#type: String,
     /// At least 1; 1 where it is left out.
-    #[schema(value_type = Option<u32>)]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 1_000_000)]
     pub qty: u32,
     /// `requested` (default), `committed`, `en_route`, `on_scene` or `released`.
-    pub status: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub status: Option<ResourceStatus>,
     pub note: Option<String>,
-    #[schema(ignore)]
-    pub read: NewResource,
 }
 
 impl FromJson for ResourceBody {
     fn read(fields: &mut Fields<'_>) -> Self {
         let kind = fields.string("type");
-        let kind = fields.require("type", kind).unwrap_or_default();
-        let qty = fields.integer("qty", 1..=1_000_000).and_then(|qty| u32::try_from(qty).ok()).unwrap_or(1);
-        let note = fields.string("note");
-        let read = NewResource { kind: kind.clone(), qty, status: fields.choice("status"), note: note.clone() };
-        Self { r#type: kind, qty, status: None, note, read }
+        Self {
+            r#type: fields.require("type", kind).unwrap_or_default(),
+            qty: quantity(fields).unwrap_or(1),
+            status: fields.choice("status"),
+            note: fields.string("note"),
+        }
+    }
+}
+
+impl From<ResourceBody> for NewResource {
+    fn from(body: ResourceBody) -> Self {
+        Self { kind: body.r#type, qty: body.qty, status: body.status, note: body.note }
     }
 }
 
@@ -220,21 +226,33 @@ impl FromJson for ResourceBody {
 #[schema(as = IncidentResourceChange)]
 pub struct ResourceChangeBody {
     /// The resource's number within the incident.
+    #[schema(minimum = 1)]
     pub id: u32,
+    #[schema(minimum = 1, maximum = 1_000_000)]
     pub qty: Option<u32>,
-    pub status: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub status: Option<ResourceStatus>,
     pub note: Option<String>,
-    #[schema(ignore)]
-    pub read: ResourceChange,
 }
 
 impl FromJson for ResourceChangeBody {
     fn read(fields: &mut Fields<'_>) -> Self {
         let id = fields.integer("id", 1..=i64::from(u32::MAX)).and_then(|id| u32::try_from(id).ok());
-        let id = fields.require("id", id).unwrap_or_default();
-        let qty = fields.integer("qty", 1..=1_000_000).and_then(|qty| u32::try_from(qty).ok());
-        let note = fields.string("note");
-        let read = ResourceChange { id, qty, status: fields.choice("status"), note: note.clone() };
-        Self { id, qty, status: None, note, read }
+        Self {
+            id: fields.require("id", id).unwrap_or_default(),
+            qty: quantity(fields),
+            status: fields.choice("status"),
+            note: fields.string("note"),
+        }
     }
+}
+
+impl From<ResourceChangeBody> for ResourceChange {
+    fn from(body: ResourceChangeBody) -> Self {
+        Self { id: body.id, qty: body.qty, status: body.status, note: body.note }
+    }
+}
+
+fn quantity(fields: &mut Fields<'_>) -> Option<u32> {
+    fields.integer("qty", 1..=1_000_000).and_then(|qty| u32::try_from(qty).ok())
 }

@@ -13,7 +13,8 @@ use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{IncidentsWrite, Sent, by_of};
 
 /// Reports an incident: 201. A report with the `dedup_key` of an open one attaches to it instead: 200, `attached`. What a
-/// responder reports is assigned to it. Needs `incidents:write`.
+/// responder reports is assigned to it. Needs `incidents:write`; devices have
+/// `/api/v1/device/incidents`.
 #[utoipa::path(post, path = "/api/v1/incidents", tag = "incidents", operation_id = "report_incident",
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     request_body = ReportSchema, security(("token" = [])),
@@ -111,7 +112,7 @@ pub async fn add(
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let what = ResourceAct::Add(request.body.read);
+    let what = ResourceAct::Add(request.body.into());
     let answer = app.incidents.resources(by, named, id.into_inner(), if_match, what).await?;
     Ok(envelope::created(Shown::new(of(&answer)?), given(answer.replayed)))
 }
@@ -134,6 +135,6 @@ pub async fn change(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
-    let what = ResourceAct::Change(request.body.read);
+    let what = ResourceAct::Change(request.body.into());
     changed(&app.incidents.resources(by, None, id.into_inner(), if_match, what).await?)
 }

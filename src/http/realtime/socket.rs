@@ -19,10 +19,11 @@ pub(super) fn shard(request: &HttpRequest) -> Result<Rc<Shard>, HttpError> {
 ///
 /// Speaks the subprotocol `muster.v1.json`: one JSON object per text frame; `/asyncapi.json` describes every one. Send
 /// `Authorization: Bearer` at the handshake, or, from a browser, a first frame `{"id":1,"connect":{"token":…}}` within
-/// 10 s. A token in the query is never read. Pages of other origins are refused unless `server.cors_origins` names them.
+/// 10 s. A device sends the token that it signs, and hears its own channel `devices:{id}`. A token in the query is
+/// never read. Pages of other origins are refused unless `server.cors_origins` names them.
 #[utoipa::path(
     get, path = "/api/v1/realtime", operation_id = "realtime_socket", tag = "realtime",
-    security((), ("token" = [])),
+    security((), ("token" = []), ("device" = [])),
     params(
         ("Upgrade" = Option<String>, Header, description = "`websocket`"),
         ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`muster.v1.json`"),

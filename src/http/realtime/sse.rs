@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::socket::shard;
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{Guarded, RealtimeSubscribe, person_of};
-use crate::ws::protocol::Who;
+use crate::ws::protocol::{Subject, Who};
 use crate::ws::{self, Admitted, read_positions};
 
 /// Most channels of one stream, as of one socket.
@@ -51,10 +51,10 @@ pub async fn listen(
         return Err(HttpError::new(Kind::Unavailable, "the server is stopping: connect again"));
     }
     let person = person_of(&request)?;
-    let token = ws::bearer(&request).unwrap_or_default();
+    let token = ws::bearer(&request).map(|(_, token)| token).unwrap_or_default();
     let watch = shard.sockets().admission.watch(&person.session_id);
     let watch = watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
-    let who = Who { person, exp: end_of(&token) };
+    let who = Who { subject: Subject::Person(person), exp: end_of(&token) };
     Ok(ws::listen(shard, &request, Admitted { who, watch }, channels)?)
 }
 

@@ -46,7 +46,8 @@ async fn list(
     Ok(envelope::list("users", &page.map(|user| UserBody::from(&*user))))
 }
 
-/// Makes a person. Nobody can give what one lacks: neither a role nor a permission. Needs `users:write`.
+/// Makes a person. Needs `users:write`, which gives every role but `admin` and `super_admin`: those only a super_admin
+/// gives. Single `grants` need that the caller has them too.
 #[utoipa::path(post, path = "/api/v1/users", tag = "users", operation_id = "create_user", request_body = NewUserBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     security(("token" = [])),
@@ -87,7 +88,9 @@ async fn get(
 }
 
 /// Changes a person. What the person may do changes at once, for open sessions and sockets too; a disabled person's
-/// sessions end. Nobody can give or take what one lacks, and the last active super_admin stays. Needs `users:write`.
+/// sessions end. Needs `users:write`, and the right to give both what the person has and what it is to have: every role
+/// but `admin` and `super_admin`, which only a super_admin gives or takes, and single `grants` that the caller has too.
+/// Nobody raises oneself, and the last active super_admin stays.
 #[utoipa::path(patch, path = "/api/v1/users/{id}", tag = "users", operation_id = "patch_user",
     request_body = UserPatchBody,
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
@@ -109,7 +112,7 @@ async fn patch(
     Ok(envelope::record(user.version, UserBody::from(&*user)))
 }
 
-/// Removes a person; its sessions end. Needs `users:write`.
+/// Removes a person; its sessions end. Needs `users:write`; of an `admin` or `super_admin`, to be a super_admin.
 #[utoipa::path(delete, path = "/api/v1/users/{id}", tag = "users", operation_id = "delete_user",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
     security(("token" = [])),
@@ -129,7 +132,8 @@ async fn delete(
     Ok(envelope::said("user deleted"))
 }
 
-/// Gives a person another password; its sessions end. Needs `users:write`, and everything that the person may do.
+/// Gives a person another password; its sessions end. Needs `users:write`; of an `admin` or
+/// `super_admin`, to be a super_admin; and every single grant that the person has.
 #[utoipa::path(post, path = "/api/v1/users/{id}/password", tag = "users", operation_id = "reset_password",
     request_body = PasswordBody, params(("id" = String, Path)), security(("token" = [])),
     responses((status = 200, body = Said), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),

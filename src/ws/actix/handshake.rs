@@ -3,6 +3,7 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponseBuilder};
 use actix_web_actors::ws;
+use muster_actors::identity::Scheme;
 use muster_actors::{Error, Kind};
 
 use super::wrong;
@@ -29,10 +30,11 @@ pub(super) fn answer(request: &HttpRequest) -> Result<HttpResponseBuilder, Error
     ws::handshake_with_protocols(request, &[SUBPROTOCOL]).map_err(|error| wrong(&error))
 }
 
-/// The token of the header; never one of the query, which ends in logs (RFC 9700).
-pub(crate) fn bearer(request: &HttpRequest) -> Option<String> {
+/// The scheme and token of the header; never one of the query, which ends in logs (RFC 9700).
+pub(crate) fn bearer(request: &HttpRequest) -> Option<(Scheme, String)> {
     let sent = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = sent.split_once(' ')?;
-    let known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("dpop");
-    known.then(|| token.trim().to_owned())
+    let known = [("bearer", Scheme::Bearer), ("dpop", Scheme::Dpop)];
+    let (_, known) = known.into_iter().find(|(name, _)| scheme.eq_ignore_ascii_case(name))?;
+    Some((known, token.trim().to_owned()))
 }

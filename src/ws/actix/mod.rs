@@ -46,9 +46,9 @@ pub async fn upgrade(
         return Err(Error::new(Kind::Unavailable, "the server is stopping: connect again"));
     }
     let (admitted, place) = match token {
-        Some(token) => {
+        Some((scheme, token)) => {
             let dpop = request.headers().get("DPoP").and_then(|proof| proof.to_str().ok()).map(str::to_owned);
-            let checked = sockets.admission.authenticate(token, dpop, url).await;
+            let checked = sockets.admission.authenticate(scheme, token, dpop, url).await;
             (Some(checked.map_err(refused)?), None)
         }
         None => {

@@ -7,6 +7,7 @@ mod inbound;
 mod options;
 pub(crate) mod outbound;
 mod session;
+mod subject;
 
 pub use bucket::Rate;
 pub use fault::{Fault, FaultKind};
@@ -16,6 +17,7 @@ pub use options::ProtocolOptions;
 pub(crate) use outbound as said;
 pub(crate) use session::fault_of as refused;
 pub use session::{CommandAsk, Effect, Peer, Refusal, Session, Who};
+pub use subject::Subject;
 
 /// The subprotocol that a handshake names.
 pub const SUBPROTOCOL: &str = "muster.v1.json";

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use muster_actors::Millis;
 use muster_actors::feed::{Position, Publication, Viewer};
-use muster_actors::identity::{Permission, Person};
+use muster_actors::identity::Person;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::bucket::Bucket;
 use super::fault::{Fault, FaultKind};
-use super::{Filter, ProtocolOptions, Since, inbound, outbound};
+use super::{Filter, ProtocolOptions, Since, Subject, inbound, outbound};
 use crate::ws::Close;
 
 /// What is to be done, in this order.
@@ -87,7 +87,7 @@ pub struct CommandAsk {
 /// Who was let in, and until when.
 #[derive(Debug, Clone)]
 pub struct Who {
-    pub person: Arc<Person>,
+    pub subject: Subject,
     /// The token's end.
     pub exp: Millis,
 }
@@ -97,7 +97,7 @@ pub struct Who {
 pub enum Refusal {
     Invalid,
     Forbidden,
-    /// The person has as many connections as may be.
+    /// Whoever it is has as many connections as may be.
     TooMany,
     /// Whoever would know does not answer.
     Unavailable,
@@ -179,7 +179,7 @@ struct Sub {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subscriber {
     Client,
-    /// The server itself, of the person's own channel: the client may ask for it again, from a position.
+    /// The server itself, of the person's or device's own channel: the client may ask for it again, from a position.
     Server,
 }
 
@@ -199,7 +199,7 @@ enum Ask {
     Subscribe(Option<u32>, Arc<str>),
     /// As part of `connect`.
     Open(Arc<str>),
-    /// By the server itself: `user:{id}`.
+    /// By the server itself: `user:{id}` of a person, `devices:{id}` of a device.
     Own(Arc<str>),
     /// Again, where the hub lost its place.
     Resume(Arc<str>),
@@ -252,8 +252,7 @@ impl Session {
 
     /// As whom the hub is asked.
     pub fn viewer(&self) -> Option<Viewer> {
-        let person = &self.who()?.person;
-        Some(Viewer { id: Arc::clone(&person.user_id), permissions: person.permissions })
+        self.who().map(|who| who.subject.viewer())
     }
 
     pub fn is_closed(&self) -> bool {
@@ -274,7 +273,7 @@ impl Session {
     pub fn on_open(&mut self, now: Millis) -> Vec<Effect> {
         let mut out = Vec::new();
         if let Some(who) = self.who().cloned() {
-            if !may(&who.person) {
+            if !who.subject.may_listen() {
                 return self.close(Close::Forbidden);
             }
             self.subscribe_own(&mut out, now);
@@ -285,17 +284,16 @@ impl Session {
     /// The person's rights changed: subscriptions that they do not cover any more end, the others go on.
     pub fn on_grant(&mut self, person: Arc<Person>, allowed: impl Fn(&str, &Viewer) -> bool) -> Vec<Effect> {
         let Phase::Live(live) = &mut self.phase else { return Vec::new() };
-        let may = may(&person);
-        live.who.person = person;
-        if !may {
+        live.who.subject = Subject::Person(person);
+        if !live.who.subject.may_listen() {
             return self.close(Close::Forbidden);
         }
         let Some(viewer) = self.viewer() else { return Vec::new() };
         let lost: Vec<_> = self.subs.keys().filter(|channel| !allowed(channel, &viewer)).cloned().collect();
-        lost.into_iter().flat_map(|channel| self.end(channel, 2403, "permission_revoked")).collect()
+        lost.into_iter().flat_map(|channel| self.end(channel, 2403, REVOKED)).collect()
     }
 
-    /// The session was revoked.
+    /// The session was revoked, or the device is not let in any more.
     pub fn on_revoked(&mut self) -> Vec<Effect> {
         self.close(Close::SessionRevoked)
     }
@@ -303,7 +301,7 @@ impl Session {
     /// The hub ended a subscription.
     pub fn on_unsubscribed(&mut self, channel: &str, reason: &str) -> Vec<Effect> {
         match self.subs.get_key_value(channel).map(|(channel, _)| Arc::clone(channel)) {
-            Some(channel) => self.end(channel, 2404, reason),
+            Some(channel) => self.end(channel, if reason == REVOKED { 2403 } else { 2404 }, reason),
             None => Vec::new(),
         }
     }
@@ -378,7 +376,5 @@ impl Ask {
     }
 }
 
-/// Whether a person may use the feed at all.
-fn may(person: &Person) -> bool {
-    person.permissions.has(Permission::RealtimeSubscribe)
-}
+/// What is told where somebody's rights do not reach any more.
+const REVOKED: &str = "permission_revoked";

@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use muster_actors::Millis;
-use muster_actors::feed::{ConnId, HistoryError, Position, SubscribeAsk};
+use muster_actors::feed::{ConnId, HistoryError, Position, SubscribeAsk, Viewer};
+use muster_actors::identity::{Person, Scheme};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
+use tokio::sync::watch;
 
 use super::channel::Channel;
 use super::conn::{Closing, Place};
@@ -91,7 +93,7 @@ impl Shard {
         self.sockets.feed.gone(self.shard_id(), id);
     }
 
-    /// Follows what becomes of the person's session.
+    /// Follows what becomes of the person's session, or of the device.
     pub(super) fn watch(&self, id: ConnId, watch: Watch) -> tokio::task::JoinHandle<()> {
         let shard = self.me.clone();
         actix_rt::spawn(async move {
@@ -99,25 +101,17 @@ impl Shard {
             loop {
                 let changed = tokio::select! {
                     () = &mut revoked => None,
-                    // Whoever would tell is gone: the session can only be revoked.
-                    changed = grant.changed() => match changed {
-                        Ok(()) => Some(Arc::clone(&grant.borrow_and_update())),
-                        Err(_) => {
-                            (&mut revoked).await;
-                            None
-                        }
-                    },
+                    person = changed(&mut grant) => Some(person),
                 };
                 let Some(shard) = shard.upgrade() else { return };
-                let rules = shard.sockets.feed.rules();
-                let ended = changed.is_none();
-                shard.told(id, |session, _| match changed {
-                    None => session.on_revoked(),
-                    Some(person) => session.on_grant(person, |channel, viewer| rules.admit(channel, viewer).is_ok()),
-                });
-                if ended {
-                    return;
-                }
+                let Some(person) = changed else {
+                    return shard.told(id, |session, _| session.on_revoked());
+                };
+                let feed = &shard.sockets.feed;
+                let viewer = Viewer { id: Arc::clone(&person.user_id), permissions: person.permissions };
+                let allowed = |channel: &str, viewer: &Viewer| feed.rules().admit(channel, viewer).is_ok();
+                shard.told(id, |session, _| session.on_grant(person, allowed));
+                feed.looks_anew(shard.shard_id(), id, viewer);
             }
         })
     }
@@ -132,7 +126,9 @@ impl Shard {
     }
 
     fn authenticate(&self, id: ConnId, tag: u64, token: String, dpop: Option<String>, url: &str) {
-        let (shard, checking) = (self.me.clone(), self.sockets.admission.authenticate(token, dpop, url));
+        // A frame names no scheme: whoever brings a proof means it.
+        let scheme = if dpop.is_some() { Scheme::Dpop } else { Scheme::Bearer };
+        let (shard, checking) = (self.me.clone(), self.sockets.admission.authenticate(scheme, token, dpop, url));
         actix_rt::spawn(async move {
             let answer = checking.await;
             let Some(shard) = shard.upgrade() else { return };
@@ -146,11 +142,13 @@ impl Shard {
             let Some(conn) = table.conn(id).filter(|conn| !conn.session.is_closed()) else {
                 return Err(Refusal::Unavailable);
             };
-            // A refreshed session has its place, and is watched, already.
+            // A refreshed session has its place already.
             if conn.session.who().is_none() {
-                let place = self.sockets.counts.person(&admitted.who.person.user_id).ok_or(Refusal::TooMany)?;
-                conn.place = Some(place);
-                conn.watcher = Some(self.watch(id, admitted.watch));
+                conn.place = Some(self.sockets.counts.known(&admitted.who.subject).ok_or(Refusal::TooMany)?);
+            }
+            // A device may have refreshed by another key than it came with. A token of somebody else ends the session.
+            if let Some(before) = conn.watcher.replace(self.watch(id, admitted.watch)) {
+                before.abort();
             }
             Ok(admitted.who)
         });
@@ -181,13 +179,23 @@ impl Shard {
 
     fn command(&self, table: &mut Table, id: ConnId, tag: u64, ask: CommandAsk, now: Millis) {
         let Some(who) = table.conn(id).and_then(|conn| conn.session.who().cloned()) else { return };
-        let outcome = self.sockets.commands.run(Command { person: who.person, ask }, now);
+        let outcome = self.sockets.commands.run(Command { by: who.subject.by(), ask }, now);
         let shard = self.me.clone();
         actix_rt::spawn(async move {
             let outcome = outcome.await;
             answer(&shard, id, tag, outcome);
         });
     }
+}
+
+/// The person as it stands from now on; never, where it cannot change any more.
+async fn changed(grant: &mut Option<watch::Receiver<Arc<Person>>>) -> Arc<Person> {
+    if let Some(grant) = grant
+        && grant.changed().await.is_ok()
+    {
+        return Arc::clone(&grant.borrow_and_update());
+    }
+    std::future::pending().await
 }
 
 fn answer(shard: &std::rc::Weak<Shard>, id: ConnId, tag: u64, answer: Result<Box<RawValue>, Fault>) {

@@ -168,7 +168,7 @@ impl Shard {
         let mut session =
             Session::new(Arc::clone(protocol), peer, new_id(IdKind::Connection), who.clone(), jitter, now);
         let place = match &who {
-            Some(who) => self.sockets.counts.person(&who.person.user_id),
+            Some(who) => self.sockets.counts.known(&who.subject),
             None => opening.place,
         };
         if place.is_none() && peer == Peer::Listener {

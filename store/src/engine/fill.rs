@@ -3,6 +3,10 @@
 use super::tables::Engine;
 use crate::{Batch, Rec, StoreError, Tree};
 
+/// In `Tree::Meta`: which restoration the store is of. What goes on beside the store (a feed's epoch) begins anew where
+/// this is not what it knows: others may have seen a future that a backup does not have.
+pub const RESTORED: &[u8] = b"store/restored";
+
 /// Records in one transaction ...
 const STEP: usize = 64;
 /// ... or this many bytes.
@@ -30,6 +34,14 @@ impl<'a> Filler<'a> {
             self.step()?;
         }
         Ok(self.count)
+    }
+
+    /// Notes that this is no continuation of what was before. Not counted.
+    pub(super) fn restored(&mut self) {
+        let made = time::OffsetDateTime::now_utc().unix_timestamp_nanos();
+        let stamp = format!("{made} {}", std::process::id());
+        let rec = Rec { schema: 1, bytes: stamp.into_bytes() };
+        self.batch = std::mem::take(&mut self.batch).and_put(Tree::Meta, RESTORED, rec);
     }
 
     fn step(&mut self) -> Result<(), StoreError> {

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+pub use fill::RESTORED;
 pub use offline::{Compacted, Folder, Inspection, JournalFile, Progress, Replace, Restored, TreeCount, inspect_file};
 
 use crate::bounds::{check_batch, check_key, check_scan};

@@ -93,6 +93,7 @@ fn fill(engine: &Engine, path: &Path, group: u64) -> Result<u64, StoreError> {
     while let Some((tree, key, rec)) = records.next_record()? {
         filler.put(tree, key, rec)?;
     }
+    filler.restored();
     filler.finish(group)
 }
 

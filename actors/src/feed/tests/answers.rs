@@ -1,6 +1,7 @@
 //! What subscribers are answered, and what they get from then on.
 
 use super::*;
+use crate::identity::Permission;
 
 #[test]
 fn a_subscriber_gets_what_comes_behind_its_position_and_nothing_before() {
@@ -100,7 +101,7 @@ fn what_is_not_there_and_what_must_not_be_known_are_the_same() {
         }
         feed.subscribe(ask(id, 4, "incidents:*", None)).unwrap();
         assert_eq!(shard.answered(4).await.unwrap_err(), Refused::NoChannel);
-        let nobody = Viewer { id: "usr_1".into(), permissions: Permissions::default() };
+        let nobody = Viewer { id: "usr_1".into(), permissions: Permissions::of(&[Permission::RealtimeSubscribe]) };
         feed.subscribe(SubscribeAsk { viewer: nobody, ..ask(id, 5, "alerts", None) }).unwrap();
         assert_eq!(shard.answered(5).await.unwrap_err(), Refused::Forbidden("alerts:read"));
         assert_eq!(feed.stats().await.unwrap().subscriptions, 0);
@@ -208,5 +209,89 @@ fn a_closed_channel_ends_its_subscriptions() {
         let ended = |delivery: &Delivery| matches!(delivery, Delivery::Unsubscribed { reason: "gone", .. });
         world::until(|| shard.all().iter().any(ended)).await;
         assert_eq!(feed.stats().await.unwrap().subscriptions, 0);
+    });
+}
+
+/// The end of the subscriptions of one connection.
+fn ends(shard: &Shard, conn: u64) -> Vec<&'static str> {
+    let ends = shard.all().into_iter().filter_map(|delivery| match delivery {
+        Delivery::Unsubscribed { conn: of, reason, .. } if of == ConnId(conn) => Some(reason),
+        _ => None,
+    });
+    ends.collect()
+}
+
+/// Two people at one channel.
+async fn two_at(feed: &Feed, shard: &Shard, id: ShardId, source: &Source, channel: &str) {
+    for (tag, who) in [(1, "usr_1"), (2, "usr_2")] {
+        let wish = SubscribeAsk { conn: ConnId(tag), viewer: viewer(who), ..ask(id, tag, channel, None) };
+        feed.subscribe(wish).unwrap();
+        source.asked().await.reply.send(Ok(Vec::new()));
+        shard.answered(tag).await.unwrap();
+    }
+}
+
+#[test]
+fn who_loses_sight_of_a_channel_is_told_so_and_gets_nothing_that_comes_then() {
+    world::run(|tree| async move {
+        let site = Site::new();
+        let feed = site.start(&tree).await;
+        let source = Source::register(&feed, "incidents");
+        let (shard, id) = Shard::attach(&feed);
+        let channel = "incidents:inc_1";
+        two_at(&feed, &shard, id, &source, channel).await;
+        // One more was answered before, and is not seated yet.
+        feed.subscribe(SubscribeAsk { conn: ConnId(3), ..ask(id, 3, channel, None) }).unwrap();
+        source.asked().await.reply.send(Ok(Vec::new()));
+        let only = |viewer: &Viewer| *viewer.id == *"usr_2";
+        feed.publisher().review(Review::new(channel.to_owned(), "withdrawn", only));
+        site.tell(&feed, events(channel, 1..=1)).await;
+        shard.reaches(channel, 1).await;
+        assert_eq!((ends(&shard, 1), ends(&shard, 2), ends(&shard, 3)), (vec!["withdrawn"], vec![], vec!["withdrawn"]));
+        let told = shard.all();
+        let event = told.iter().position(|one| matches!(one, Delivery::Publication(_))).unwrap();
+        let last = told.iter().rposition(|one| matches!(one, Delivery::Unsubscribed { .. })).unwrap();
+        assert!(last < event, "the end comes first");
+        assert_eq!(feed.stats().await.unwrap().subscriptions, 1);
+    });
+}
+
+#[test]
+fn whose_rights_change_is_asked_for_again_at_the_feature() {
+    world::run(|tree| async move {
+        let site = Site::new();
+        let feed = site.start(&tree).await;
+        let source = Source::register(&feed, "incidents");
+        let (shard, id) = Shard::attach(&feed);
+        two_at(&feed, &shard, id, &source, "incidents:inc_1").await;
+        let less = Permissions::of(&[crate::identity::Permission::IncidentsRead]);
+        for (conn, answer) in [(2, Ok(Vec::new())), (1, Err(Denied::NotFound))] {
+            feed.looks_anew(id, ConnId(conn), Viewer { id: "usr_1".into(), permissions: less });
+            let asked = source.asked().await;
+            assert_eq!(asked.viewer.permissions, less, "with the rights of now");
+            asked.reply.send(answer);
+        }
+        world::until(|| !ends(&shard, 1).is_empty()).await;
+        assert_eq!((ends(&shard, 1), ends(&shard, 2)), (vec!["permission_revoked"], vec![]));
+        assert_eq!(feed.stats().await.unwrap().asked, 0);
+    });
+}
+
+#[test]
+fn who_resumes_is_asked_for_at_the_feature_too() {
+    world::run(|tree| async move {
+        let site = Site::new();
+        let feed = site.start(&tree).await;
+        let source = Source::register(&feed, "incidents");
+        let (shard, id) = Shard::attach(&feed);
+        let channel = "incidents:inc_1";
+        site.tell(&feed, events(channel, 1..=3)).await;
+        feed.subscribe(ask(id, 1, channel, None)).unwrap();
+        source.asked().await.reply.send(Ok(Vec::new()));
+        let stood = shard.answered(1).await.unwrap().position;
+        feed.unsubscribe(id, ConnId(1), channel);
+        feed.subscribe(ask(id, 2, channel, Some(Position { offset: 1, ..stood }))).unwrap();
+        source.asked().await.reply.send(Err(Denied::NotFound));
+        assert_eq!(shard.answered(2).await.unwrap_err(), Refused::Denied(Denied::NotFound));
     });
 }

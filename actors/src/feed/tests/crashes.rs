@@ -195,3 +195,30 @@ fn the_journal_is_bounded_and_a_quiet_channels_offset_outlives_it() {
         assert_eq!(page(&feed, "system").await.position.offset, 3_000);
     });
 }
+
+/// As a restore leaves it.
+fn restored(site: &Site, stamp: &str) {
+    let rec = muster_store::Rec { schema: 1, bytes: stamp.into() };
+    let mark = Batch::put(muster_store::Tree::Meta, muster_store::RESTORED, rec);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(site.disk_commit(mark));
+}
+
+#[test]
+fn a_restored_store_begins_a_new_epoch_and_only_once() {
+    let (before, after) = over_a_kill("boot-1", |site| restored(site, "one"));
+    assert_ne!(before.epoch, after.epoch, "others may have seen more than the backup knows");
+    let (site, out) = (Site::new(), Arc::new(Mutex::new(Vec::new())));
+    restored(&site, "two");
+    for number in 1..=2 {
+        let (server, epochs) = (Arc::clone(&site), Arc::clone(&out));
+        world::run(|tree| async move {
+            let position = told(&server, &tree, "boot-1", number).await;
+            epochs.lock().unwrap().push(position.epoch);
+            server.kill();
+        });
+        site.revive();
+    }
+    let epochs = out.lock().unwrap();
+    assert_eq!(epochs[0], epochs[1], "it is known from then on");
+}

@@ -10,7 +10,7 @@ fn new(email: &str, role: UserRole) -> NewUser {
 }
 
 #[test]
-fn nobody_gives_or_takes_what_one_lacks() {
+fn an_admin_gives_every_role_but_those_of_administrators() {
     run(|tree| async move {
         let house = House::new(&tree).await;
         let top = house.identity.user(FIRST_EMAIL).await.unwrap().unwrap();
@@ -18,12 +18,17 @@ fn nobody_gives_or_takes_what_one_lacks() {
         let boss = house.admit(&house.login("boss@example.org").await.unwrap().token).unwrap().person;
         let by = || By::Person(Arc::clone(&boss));
         let make = |new| house.identity.create_user(by(), new, PASSWORD.to_owned(), None);
-        assert!(make(new("v@example.org", UserRole::Viewer)).await.is_ok());
-        assert_eq!(make(new("o@example.org", UserRole::Operator)).await.unwrap_err().kind, Kind::Forbidden);
-        assert_eq!(make(new("s@example.org", UserRole::SuperAdmin)).await.unwrap_err().kind, Kind::Forbidden);
+        for role in UserRole::ALL {
+            let made = make(new(&format!("{}@example.org", role.name()), role)).await;
+            let kept = matches!(role, UserRole::Admin | UserRole::SuperAdmin);
+            assert_eq!(made.map(|_| ()).map_err(|error| error.kind), if kept { Err(Kind::Forbidden) } else { Ok(()) });
+        }
         let grants = vec![Permission::DevicesWrite];
         let granted = make(NewUser { grants, ..new("g@example.org", UserRole::Viewer) }).await;
-        assert_eq!(granted.unwrap_err().kind, Kind::Forbidden);
+        assert_eq!(granted.unwrap_err().kind, Kind::Forbidden, "a single grant that the maker lacks");
+        let grants = vec![Permission::UsersRead];
+        let granted = make(NewUser { grants, ..new("h@example.org", UserRole::Viewer) }).await.unwrap().user;
+        assert!(granted.permissions().has(Permission::UsersRead));
         let reset = house.identity.reset_password(by(), top.id.clone(), "a new password".to_owned()).await;
         assert_eq!(reset.unwrap_err().kind, Kind::Forbidden, "no way to somebody's greater rights");
         let patch = UserPatch { role: Some(UserRole::Viewer), ..UserPatch::default() };
@@ -33,6 +38,41 @@ fn nobody_gives_or_takes_what_one_lacks() {
             house.identity.delete_user(by(), top.id.clone(), IfMatch::Any).await.unwrap_err().kind,
             Kind::Forbidden
         );
+    });
+}
+
+#[test]
+fn nobody_raises_oneself_nor_touches_another_administrator() {
+    run(|tree| async move {
+        let house = House::new(&tree).await;
+        house.person("boss@example.org", UserRole::Admin).await;
+        let peer = house.person("peer@example.org", UserRole::Admin).await;
+        let strong = house.person("ops@example.org", UserRole::Viewer).await;
+        let grants = Some(vec![Permission::FirmwareApprove]);
+        let patch = UserPatch { grants, ..UserPatch::default() };
+        house.identity.patch_user(By::System, strong.id.clone(), patch, IfMatch::Any).await.unwrap();
+        let boss = house.admit(&house.login("boss@example.org").await.unwrap().token).unwrap().person;
+        let change = |id: &str, patch| {
+            house.identity.patch_user(By::Person(Arc::clone(&boss)), id.to_owned(), patch, IfMatch::Any)
+        };
+        let role = |role| UserPatch { role: Some(role), ..UserPatch::default() };
+        for raised in [
+            role(UserRole::SuperAdmin),
+            role(UserRole::Operator),
+            role(UserRole::IncidentCommander),
+            UserPatch { grants: Some(vec![Permission::DevicesCommand]), ..UserPatch::default() },
+        ] {
+            assert_eq!(change(&boss.user_id, raised).await.unwrap_err().kind, Kind::Forbidden);
+        }
+        for patch in [role(UserRole::Viewer), UserPatch { disabled: Some(true), ..UserPatch::default() }] {
+            assert_eq!(change(&peer.id, patch).await.unwrap_err().kind, Kind::Forbidden, "of its own rank");
+        }
+        let stripped = change(&strong.id, UserPatch { grants: Some(vec![]), ..UserPatch::default() }).await;
+        assert_eq!(stripped.unwrap_err().kind, Kind::Forbidden, "nor takes a grant that it lacks");
+        let name = UserPatch { name: Some("The Boss".to_owned()), ..UserPatch::default() };
+        assert_eq!(change(&boss.user_id, name).await.unwrap().name, "The Boss");
+        let down = change(&boss.user_id, role(UserRole::Viewer)).await.unwrap();
+        assert_eq!(down.role, UserRole::Viewer, "one may step down");
     });
 }
 

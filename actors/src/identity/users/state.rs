@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::record::{Phc, UserRecord};
-use crate::identity::{By, Permission, Permissions, UserRole};
+use crate::identity::{By, Permission, UserRole};
 use crate::page::{Page, PageAsk};
 use crate::precondition::IfMatch;
 use crate::{Error, Kind, Millis};
@@ -60,18 +60,35 @@ pub fn usable_password(field: &str, password: &str) -> Result<(), Error> {
     Err(Error::field(Kind::Invalid, &["body", field], wrong, Value::Null))
 }
 
-/// Who acts on somebody must have everything that this one has, or will have: else it would be a way to more rights.
-fn covers(by: &By, role: UserRole, permissions: Permissions) -> Result<(), Error> {
+/// Whether one who has `users:write` may give a role with these single grants, or take it. Every role but `admin` and
+/// `super_admin`, which are a super_admin's to give; single grants only where one has them too. Staffing a room needs no
+/// right to work in it; but nobody makes another administrator, or hands out single rights, from nothing.
+fn may_give(by: &By, role: UserRole, grants: &[Permission]) -> Result<(), Error> {
     let By::Person(person) = by else { return Ok(()) };
-    let missing = permissions.iter().find(|&permission| !person.permissions.has(permission));
-    let missing = match missing {
-        Some(permission) => format!("the permission `{}`", permission.name()),
-        None if role == UserRole::SuperAdmin && person.role != UserRole::SuperAdmin => {
-            "the role super_admin".to_owned()
+    if person.role == UserRole::SuperAdmin {
+        return Ok(());
+    }
+    if matches!(role, UserRole::Admin | UserRole::SuperAdmin) {
+        let message = format!("only a super_admin gives, takes or changes the role {}: ask one", role.name());
+        return Err(Error::new(Kind::Forbidden, message).coded("permission_denied"));
+    }
+    match grants.iter().find(|&&grant| !person.permissions.has(grant)) {
+        Some(grant) => {
+            let message = format!("nobody gives or takes a single grant that one lacks: you lack `{}`", grant.name());
+            Err(Error::new(Kind::Forbidden, message).coded("permission_denied"))
         }
-        None => return Ok(()),
-    };
-    let message = format!("nobody can give or take what one lacks: you lack {missing}");
+        None => Ok(()),
+    }
+}
+
+/// Whether one may become this: nobody raises oneself, whatever one may give others.
+fn may_become(by: &By, present: &UserRecord, next: &UserRecord) -> Result<(), Error> {
+    let By::Person(person) = by else { return Ok(()) };
+    if person.role == UserRole::SuperAdmin || person.permissions.covers(next.permissions()) {
+        let same = next.role == present.role;
+        return if same { Ok(()) } else { may_give(by, next.role, &[]) };
+    }
+    let message = "nobody raises oneself: ask another administrator";
     Err(Error::new(Kind::Forbidden, message).coded("permission_denied"))
 }
 
@@ -129,7 +146,7 @@ impl UserState {
         check_email(&email)?;
         check_name(&new.name)?;
         let grants = single(new.grants, new.role);
-        covers(by, new.role, new.role.permissions().and(Permissions::of(&grants)))?;
+        may_give(by, new.role, &grants)?;
         if self.by_email.contains_key(&email) {
             let message = format!("somebody has the e-mail {email} already: change that record, or take another");
             return Err(Error::new(Kind::Conflict, message).coded("email_taken"));
@@ -170,7 +187,11 @@ impl UserState {
         next.role = patch.role.unwrap_or(next.role);
         next.grants = single(patch.grants.unwrap_or(next.grants), next.role);
         next.disabled = patch.disabled.unwrap_or(next.disabled);
-        covers(by, next.role, next.permissions())?;
+        if by.id() == id {
+            may_become(by, present, &next)?;
+        } else {
+            may_give(by, next.role, &next.grants)?;
+        }
         let ends = |record: &UserRecord| record.role != UserRole::SuperAdmin || record.disabled;
         if ends(&next) {
             self.spare_last(present)?;
@@ -189,7 +210,7 @@ impl UserState {
     pub fn password(&self, id: &str, password: Phc, by: &By, now: Millis) -> Result<UserRecord, Error> {
         let present = self.found(id)?;
         if by.id() != id {
-            covers(by, present.role, present.permissions())?;
+            may_give(by, present.role, &present.grants)?;
         }
         let version = present.version + 1;
         Ok(UserRecord { password, not_before: now, version, updated_at: now, ..UserRecord::clone(present) })
@@ -204,7 +225,9 @@ impl UserState {
 
     fn reach(&self, id: &str, if_match: IfMatch, by: &By) -> Result<&Arc<UserRecord>, Error> {
         let present = self.found(id)?;
-        covers(by, present.role, present.permissions())?;
+        if by.id() != id {
+            may_give(by, present.role, &present.grants)?;
+        }
         if_match.check(present.version)?;
         Ok(present)
     }

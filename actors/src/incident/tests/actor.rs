@@ -6,6 +6,7 @@ use muster_store::{MemStore, Order, Scan, Store, StoreError, StoreHandle, Tree};
 use super::*;
 use crate::alert::AlertState;
 use crate::feed::{Denied, Recorder, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem, Viewer};
+use crate::geofence::{Audience as Seen, Observation, Watcher};
 use crate::idempotency::Idempotency;
 use crate::page::PageAsk;
 use crate::supervise::Tree as Actors;
@@ -17,13 +18,42 @@ struct House {
     incidents: Incidents,
 }
 
+/// Keeps what it is told of places.
+#[derive(Debug, Default)]
+struct Map(std::sync::Mutex<Vec<Observation>>);
+
+impl Watcher for Map {
+    fn observe(&self, observation: Observation) {
+        self.0.lock().unwrap().push(observation);
+    }
+
+    fn observe_all(&self, observations: Vec<Observation>) {
+        self.0.lock().unwrap().extend(observations);
+    }
+}
+
+impl Map {
+    fn take(&self) -> Vec<Observation> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
 async fn house(tree: &Actors, store: &Arc<MemStore>) -> House {
+    watched(tree, store, &Arc::default()).await
+}
+
+async fn watched(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>) -> House {
+    with(tree, store, map, Settings::default()).await
+}
+
+async fn with(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>, settings: Settings) -> House {
     let told = Arc::new(Recorder::default());
     let options = Options {
         store: Arc::clone(store) as StoreHandle,
         clock: Clock::tokio(START),
         publisher: Arc::clone(&told) as _,
-        settings: Settings::default(),
+        watcher: Some(Arc::clone(map) as _),
+        settings,
     };
     let incidents = Incidents::start(&tree.group("disaster"), Arbiter::current(), options);
     incidents.up().await;
@@ -223,5 +253,125 @@ fn a_channel_begins_with_what_goes_on_and_only_for_those_who_may_see_it() {
         assert_eq!(ask("alerts".into(), UserRole::Viewer).await, Ok(vec![]));
         tree.stop().await;
         assert_eq!(ask("incidents".into(), UserRole::Viewer).await, Err(Denied::Unavailable));
+    });
+}
+
+#[test]
+fn geofences_are_told_where_an_open_incident_is_and_that_it_is_over() {
+    world::run(|tree| async move {
+        let (store, map) = (Arc::default(), Arc::default());
+        let house = watched(&tree, &store, &map).await;
+        let square = [(6.0, 50.0), (8.0, 50.0), (8.0, 52.0), (6.0, 52.0), (6.0, 50.0)];
+        let square = Geometry::Polygon(vec![square.map(|(lon, lat)| Point::new(lon, lat)).to_vec()]);
+        let said = Edit { geometry: Some(Some(square)), ..flood(Severity::Minor).said };
+        let asked = Report { said, ..Report::default() };
+        let open = house.incidents.report(operator(), None, asked).await.unwrap().incident.unwrap();
+        let seen = map.take();
+        assert_eq!((seen.len(), &*seen[0].subject.id), (1, open.id.as_str()));
+        assert_eq!((seen[0].point, seen[0].audience), (Some(Point::new(7.0, 51.0)), Seen::All));
+        let edit = |edit| house.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit, None);
+        edit(Edit { title: Some("Flood".to_owned()), ..Edit::default() }).await.unwrap();
+        assert_eq!(map.take(), [], "nothing of it moved");
+        for (visibility, audience) in [(Visibility::Restricted, Seen::Restricted), (Visibility::Private, Seen::Own)] {
+            edit(Edit { visibility: Some(visibility), ..Edit::default() }).await.unwrap();
+            assert_eq!(map.take().pop().map(|seen| seen.audience), Some(audience));
+        }
+        let over = house.report().await;
+        let canceled = Move { reason: Some("a drill".to_owned()), ..Move::new(Action::Cancel) };
+        house.incidents.act(operator(), over.id.clone(), IfMatch::Any, canceled).await.unwrap();
+        assert_eq!(map.take().pop().map(|seen| seen.point), Some(None));
+
+        watched(&tree, &store, &map).await;
+        let again: Vec<_> = map.take().into_iter().map(|seen| (seen.subject.id.to_string(), seen.point)).collect();
+        assert_eq!(again, [(open.id.clone(), Some(Point::new(7.0, 51.0))), (over.id.clone(), None)], "once at a start");
+    });
+}
+
+#[test]
+fn whoever_loses_sight_of_an_incident_stops_following_it() {
+    world::run(|tree| async move {
+        let house = house(&tree, &Arc::default()).await;
+        let incident = house.report().await;
+        let looks = |role: UserRole, id: &str| Viewer { id: id.into(), permissions: role.permissions() };
+        let (viewer, operator_too) = (looks(UserRole::Viewer, "usr_v"), looks(UserRole::Operator, "usr_o"));
+        let edit = |edit| house.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit, None);
+        edit(Edit { title: Some("Flood".to_owned()), ..Edit::default() }).await.unwrap();
+        assert!(house.told.take_reviews().is_empty(), "all who could see it still can");
+        edit(Edit { visibility: Some(Visibility::Restricted), ..Edit::default() }).await.unwrap();
+        let reviews = house.told.take_reviews();
+        assert_eq!((reviews.len(), reviews[0].channel()), (1, events::own(&incident.id).as_str()));
+        assert_eq!((reviews[0].lets(&viewer), reviews[0].lets(&operator_too)), (false, true));
+        let addresses = Some(vec!["usr_v".to_owned()]);
+        edit(Edit { visibility: Some(Visibility::Private), addresses, ..Edit::default() }).await.unwrap();
+        let reviews = house.told.take_reviews();
+        assert_eq!((reviews[0].lets(&viewer), reviews[0].lets(&operator_too)), (true, false), "only who is named");
+    });
+}
+
+#[test]
+fn a_devices_report_attaches_to_what_is_public_and_says_nothing_of_what_is_not() {
+    world::run(|tree| async move {
+        let house = house(&tree, &Arc::default()).await;
+        let report = |by: By, visibility| {
+            let said = Edit { visibility, ..flood(Severity::Minor).said };
+            let via = Some(Via::Operator);
+            let asked = Report { said, via, dedup_key: Some("gauge-7".to_owned()), ..Report::default() };
+            house.incidents.report(by, None, asked)
+        };
+        let device = |id: &str| By::Device(id.into());
+        let first = report(device("dev_1"), None).await.unwrap().incident.unwrap();
+        assert_eq!((first.reported_via, first.reported_by.as_str()), (Via::Device, "dev_1"), "whatever it says");
+        let other = report(device("dev_2"), None).await.unwrap();
+        assert!(other.attached && other.incident.unwrap().id == first.id);
+        let hide = Edit { visibility: Some(Visibility::Restricted), ..Edit::default() };
+        house.incidents.edit(operator(), first.id.clone(), IfMatch::Any, hide, None).await.unwrap();
+        assert!(report(device("dev_1"), None).await.unwrap().attached, "its own");
+        let anew = report(device("dev_2"), None).await.unwrap();
+        assert!(!anew.attached && anew.incident.unwrap().id != first.id);
+    });
+}
+
+#[test]
+fn what_has_long_been_over_is_read_from_the_store_and_nothing_else_changes() {
+    world::run(|tree| async move {
+        let store = Arc::default();
+        let start = || async {
+            let settings = Settings { keep_over: MINUTE, ..Settings::default() };
+            with(&tree, &store, &Arc::default(), settings).await
+        };
+        let house = start().await;
+        let mut ids = Vec::new();
+        for n in 0..5 {
+            let incident = house.report().await;
+            if n % 2 == 0 {
+                let canceled = Move { reason: Some("a drill".to_owned()), ..Move::new(Action::Cancel) };
+                house.incidents.act(operator(), incident.id.clone(), IfMatch::Any, canceled).await.unwrap();
+            }
+            ids.push(incident.id.clone());
+        }
+        ids.reverse();
+        world::after(2 * MINUTE).await;
+        for found in [&house, &start().await] {
+            let list = |states: Vec<State>, limit, after| {
+                let filter = Filter { states, ..Filter::default() };
+                let asked = found.incidents.list(operator(), filter, PageAsk { limit, after });
+                async move {
+                    let page = asked.await.unwrap();
+                    (page.items.iter().map(|item| item.id.clone()).collect::<Vec<_>>(), page.next)
+                }
+            };
+            let over = [ids[0].clone(), ids[2].clone(), ids[4].clone()];
+            assert_eq!(list(vec![], 10, None).await, (ids.clone(), None));
+            assert_eq!(list(vec![State::Canceled], 10, None).await, (over.to_vec(), None));
+            let (first, next) = list(vec![State::Canceled], 2, None).await;
+            assert_eq!((first, next.as_deref()), (over[..2].to_vec(), Some(over[1].as_str())));
+            assert_eq!(list(vec![State::Canceled], 2, next).await, (over[2..].to_vec(), None));
+            assert_eq!(list(vec![State::Reported], 10, None).await.0, [ids[1].clone(), ids[3].clone()]);
+            assert_eq!(found.get(&over[0]).await.state, State::Canceled);
+            assert!(state(&found.incidents, &events::own(&over[1]), "usr_x", UserRole::Viewer).await.is_ok());
+        }
+        let noted = house.incidents.note(operator(), None, ids[0].clone(), "bill".to_owned(), serde_json::Value::Null);
+        assert_eq!(noted.await.unwrap().incident.unwrap().timeline_seq, 3, "it is annotated still");
+        assert_eq!(house.report().await.number, "2026-000006", "numbers go on");
     });
 }

@@ -26,6 +26,7 @@ fn message(n: u64, msg_type: MsgType, references: &[u64]) -> AlertRecord {
         addresses: Vec::new(),
         references: references.iter().copied().map(named).collect(),
         note: None,
+        incidents: Vec::new(),
         info: Some(AlertInfo {
             language: "en-US".to_owned(),
             event: "Flood Warning".to_owned(),
@@ -149,4 +150,22 @@ fn a_closed_incident_is_not_changed_by_a_late_update() {
     let after = only(&site);
     assert_eq!((after.state, after.severity, &after.cap), (State::FalseAlarm, before.severity, &before.cap));
     assert_eq!(after.timeline_seq, before.timeline_seq + 1);
+}
+
+#[test]
+fn an_alert_that_names_an_open_incident_is_one_more_report_of_it() {
+    let mut site = Site::new();
+    let known = Report { dedup_key: Some("flood-rhine-1".to_owned()), ..flood(Severity::Moderate) };
+    let id = site.report(&operator(), known);
+    let named = AlertRecord { incidents: vec!["flood-rhine-1".to_owned()], ..message(1, MsgType::Alert, &[]) };
+    assert_eq!(import(&mut site, named), Ok(Fate::Taken));
+    let incident = only(&site);
+    assert_eq!((&incident.id, incident.reports, incident.state), (&id, 2, State::Reported));
+    // Its Cancel finds the incident by the reference.
+    assert_eq!(import(&mut site, message(2, MsgType::Cancel, &[1])), Ok(Fate::Taken));
+    assert_eq!(only(&site).state, State::Canceled);
+    // A name that is none of ours opens one.
+    let strange = AlertRecord { incidents: vec!["elsewhere-7".to_owned()], ..message(3, MsgType::Alert, &[]) };
+    import(&mut site, strange).unwrap();
+    assert_eq!(site.network.all().count(), 2);
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::requests::fault_to;
-use super::{Ask, Effect, Live, Phase, Refusal, Session, Who, may, outbound};
+use super::{Ask, Effect, Live, Phase, Refusal, Session, Who, outbound};
 use crate::ws::Close;
 use crate::ws::protocol::fault::{Fault, FaultKind};
 
@@ -17,7 +17,7 @@ impl Session {
     pub fn on_authenticated(&mut self, tag: u64, answer: Result<Who, Refusal>, now: Millis) -> Vec<Effect> {
         let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
         let who = match answer {
-            Ok(who) if may(&who.person) => who,
+            Ok(who) if who.subject.may_listen() => who,
             Ok(_) => return self.close(Close::Forbidden),
             Err(refusal) => return self.close(refusal.close()),
         };
@@ -27,8 +27,7 @@ impl Session {
                 self.greet(id, *connect, now)
             }
             (Ask::Refresh(id), Phase::Live(live)) => {
-                let same = live.who.person.user_id == who.person.user_id
-                    && live.who.person.session_id == who.person.session_id;
+                let same = who.subject.continues(&live.who.subject);
                 let greeted = live.greeted;
                 self.phase = Phase::Live(live);
                 if !same {
@@ -133,7 +132,7 @@ impl Session {
             Ask::Connect(_) | Ask::Refresh(_) => self.close(Close::Overloaded),
             Ask::Resume(_) => self.close(Close::InsufficientState),
             Ask::Own(channel) => {
-                tracing::warn!(conn = self.conn, %channel, why = fault.message, "no channel of the user's own");
+                tracing::warn!(conn = self.conn, %channel, why = fault.message, "no channel of its own");
                 Vec::new()
             }
             Ask::Open(channel) => {
@@ -159,7 +158,7 @@ impl Session {
         let (Some(opening), Some(who)) = (self.opening.take(), self.who().cloned()) else { return Vec::new() };
         let welcome = outbound::Welcome {
             conn: &self.conn,
-            user: &who.person.user_id,
+            user: who.subject.id(),
             exp: who.exp,
             ping_seconds: self.options.heartbeat.as_secs(),
             now,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use muster_actors::Millis;
-use muster_actors::feed::Position;
+use muster_actors::feed::{Position, Refused};
+use muster_actors::identity::Permission;
 
 use super::inbound::{self, What};
-use super::{Ask, CommandAsk, Effect, Opening, Peer, Phase, Session, Sub, Subscriber, outbound};
+use super::{Ask, CommandAsk, Effect, Opening, Peer, Phase, Session, Sub, Subscriber, fault_of, outbound};
 use crate::ws::Close;
 use crate::ws::protocol::fault::{Fault, FaultKind};
 use crate::ws::protocol::filter::{Filter, FilterAsk};
@@ -66,6 +67,9 @@ impl Session {
                 }
                 (true, _) => fault_to(id, &bad(format!("history.limit must be 1 to {MAX_HISTORY}"))),
             },
+            Ok(What::Presence(_)) if !self.who().is_some_and(|who| who.subject.may_see_others()) => {
+                fault_to(id, &fault_of(&Refused::Forbidden(Permission::RealtimeSubscribe.name())))
+            }
             Ok(What::Presence(ask)) if inbound::is_channel(&ask.ch) => {
                 let tag = self.ask(Ask::Other(id), now);
                 vec![Effect::Presence { tag, channel: ask.ch }]
@@ -136,10 +140,10 @@ impl Session {
         out
     }
 
-    /// The person's own channel, unless it was asked for by name.
+    /// The person's or device's own channel, unless it was asked for by name.
     pub(super) fn subscribe_own(&mut self, out: &mut Vec<Effect>, now: Millis) {
         let Some(who) = self.who().filter(|_| self.peer == Peer::Socket) else { return };
-        let channel: Arc<str> = format!("user:{}", who.person.user_id).into();
+        let channel = who.subject.own_channel();
         if !self.subs.contains_key(&channel) {
             self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
             let tag = self.ask(Ask::Own(Arc::clone(&channel)), now);

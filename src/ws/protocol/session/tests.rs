@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{Effect, Peer, Refusal, Session, Who};
 use crate::ws::Close;
-use crate::ws::protocol::ProtocolOptions;
+use crate::ws::protocol::{ProtocolOptions, Subject};
 
 const START: u64 = 1_763_690_000_000;
 
@@ -31,7 +31,7 @@ fn person(user: &str, session: &str, permissions: Permissions) -> Arc<Person> {
 }
 
 fn who(user: &str, session: &str, exp: Millis) -> Who {
-    Who { person: person(user, session, UserRole::Viewer.permissions()), exp }
+    Who { subject: Subject::Person(person(user, session, UserRole::Viewer.permissions())), exp }
 }
 
 fn session(known: Option<Who>) -> Session {
@@ -131,6 +131,24 @@ fn a33_a_refresh_of_another_person_or_session_closes() {
     let mut session = live();
     let asked = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(1));
     assert_eq!(closed(&session.on_authenticated(tag(&asked), Err(Refusal::Invalid), at(1))), Some(Close::InvalidToken));
+}
+
+#[test]
+fn a_device_is_refreshed_by_its_own_token_only_and_ends_without_one() {
+    let device = |id: &str, exp| Who { subject: Subject::Device(id.into()), exp };
+    let refreshed = |session: &mut Session, who| {
+        let asked = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(100));
+        session.on_authenticated(tag(&asked), Ok(who), at(100))
+    };
+    for other in [device("dev_2", at(400)), who("dev_1", "ses_1", at(400))] {
+        let mut session = session(Some(device("dev_1", at(300))));
+        assert_eq!(closed(&refreshed(&mut session, other)), Some(Close::InvalidToken));
+    }
+    let mut session = session(Some(device("dev_1", at(300))));
+    assert_eq!(texts(&refreshed(&mut session, device("dev_1", at(400))))[0]["ok"]["exp"], (START / 1000 + 400));
+    let (told, end) = run(&mut session, 1000);
+    let warned: Vec<_> = told.iter().filter(|(_, text)| text["sys"] == "auth.expiring").map(|(at, _)| *at).collect();
+    assert_eq!((warned, end), (vec![340], Some((425, Close::TokenExpired))));
 }
 
 #[test]

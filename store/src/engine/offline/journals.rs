@@ -14,6 +14,9 @@ use crate::snapshot::SnapshotWriter;
 /// The folders of journals in a data folder.
 pub(super) const JOURNALS: [&str; 1] = ["ledger"];
 
+/// The feed's journal: minutes of a history that no backup carries. It belongs to one store, and goes aside with it.
+pub(super) const FEED: &str = "feed";
+
 const PIECE: usize = 256 << 10;
 
 /// Every file of every journal, by its name `journal/file`, in order.

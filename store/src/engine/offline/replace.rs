@@ -109,6 +109,7 @@ impl Folder {
                 }
             }
         }
+        filler.restored();
         filler.finish(group)
     }
 }
@@ -120,7 +121,7 @@ pub(in crate::engine) fn finish(folder: &Path) -> Result<(), StoreError> {
         let note = ready.join(ASIDE);
         let aside = fs::read_to_string(&note).map_err(|e| io_at(&note, &e))?;
         let aside = folder.join(aside.trim());
-        for beside in journals::JOURNALS.into_iter().chain([SNAPSHOTS]) {
+        for beside in journals::JOURNALS.into_iter().chain([journals::FEED, SNAPSHOTS]) {
             let path = folder.join(beside);
             if path.exists() {
                 files::create_dir(&aside)?;
@@ -169,7 +170,9 @@ mod tests {
         put(&other, "new");
         fs::rename(other.join(LIVE), folder.join(READY)).unwrap();
         fs::write(folder.join(READY).join(ASIDE), "replaced-x").unwrap();
-        for (place, what) in [("replace.ready/journals/ledger", "new"), ("ledger", "old"), ("snapshots", "old")] {
+        let places =
+            [("replace.ready/journals/ledger", "new"), ("ledger", "old"), ("feed", "old"), ("snapshots", "old")];
+        for (place, what) in places {
             fs::create_dir_all(folder.join(place)).unwrap();
             fs::write(folder.join(place).join("1"), what).unwrap();
         }
@@ -181,10 +184,34 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.join("ledger/1")).unwrap(), "new");
         assert_eq!(fs::read_to_string(folder.join("replaced-x/ledger/1")).unwrap(), "old");
         assert_eq!(fs::read_to_string(folder.join("replaced-x/snapshots/1")).unwrap(), "old");
+        assert_eq!(fs::read_to_string(folder.join("replaced-x/feed/1")).unwrap(), "old");
+        assert!(!folder.join("feed").exists());
         assert!(has(&folder.join("replaced-x"), "old"));
         for gone in ["replace.ready", "live/journals", "live/replaced-to"] {
             assert!(!folder.join(gone).exists(), "{gone}");
         }
+    }
+
+    #[test]
+    fn each_restoration_is_marked_as_one() {
+        let home = tempfile::tempdir().unwrap();
+        let (from, file) = (home.path().join("from"), home.path().join("backup"));
+        put(&from, "one");
+        let marks = ["first", "second"].map(|to| {
+            let source = Folder::hold(Options::new(&from)).unwrap();
+            source.backup(&mut fs::File::create(&file).unwrap(), &mut |_| {}).unwrap();
+            let to = home.path().join(to);
+            let folder = Folder::hold_or_create(Options::new(&to)).unwrap();
+            assert_eq!(folder.restore(&file, Replace::Never, &mut |_| {}).unwrap().records, 1);
+            drop((source, folder));
+            std::thread::yield_now();
+            let mark = |folder: &Path| {
+                SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Meta, crate::RESTORED).unwrap()
+            };
+            assert_eq!(mark(&from), None, "no backup is a restoration");
+            mark(&to).expect("it is one")
+        });
+        assert_ne!(marks[0], marks[1]);
     }
 
     #[test]

@@ -1,0 +1,89 @@
+//! What channels told, read in pages from where the last reading ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::support::client::Client;
+
+/// Each channel as far as it was read.
+#[derive(Default)]
+pub struct History {
+    positions: BTreeMap<String, (String, u64)>,
+    /// Channel and key of what was told.
+    told: BTreeSet<(String, String)>,
+    /// Channel and identifier of each event.
+    eids: BTreeSet<(String, String)>,
+    /// Channel, name and key: a change is told once under a name.
+    once: BTreeSet<(String, String, String)>,
+}
+
+/// What an event is about, as an answer tells it too.
+pub fn key(data: &Value) -> String {
+    match data["command"]["id"].as_str() {
+        Some(command) => format!("{command}@{}", data["command"]["state"]),
+        None => format!("{}@{}", data["id"].as_str().unwrap_or_default(), data["version"]),
+    }
+}
+
+impl History {
+    /// Reads on in all of them. Whether each was followed without a gap: where one was not, it begins anew.
+    pub async fn read(&mut self, client: &Client, channels: Vec<String>) -> bool {
+        let mut whole = true;
+        for channel in channels {
+            whole &= self.follow(client, &channel).await;
+        }
+        whole
+    }
+
+    async fn follow(&mut self, client: &Client, channel: &str) -> bool {
+        let mut whole = true;
+        loop {
+            let since = self.positions.get(channel).map(|(epoch, offset)| format!("&since={epoch}-{offset}"));
+            let path = format!("/api/v1/realtime/channels/{channel}/history?limit=500{}", since.unwrap_or_default());
+            let got = client.get(&path).await;
+            assert_eq!(got.status, 200, "{path}: {}", got.text);
+            let page = &got.json()["data"];
+            let epoch = page["epoch"].as_str().unwrap().to_owned();
+            if page["recovered"] == false {
+                assert!(["gap", "epoch", "limit"].contains(&page["why"].as_str().unwrap()), "{page}");
+                self.positions.remove(channel);
+                whole = false;
+            }
+            let known = self.positions.get(channel).map(|(_, offset)| *offset);
+            let reached = self.take(channel, known, page["pubs"].as_array().unwrap());
+            let end = page["offset"].as_u64().unwrap();
+            let more = page["more"] == true;
+            self.positions.insert(channel.to_owned(), (epoch, if more { reached.unwrap_or(end) } else { end }));
+            if !more {
+                assert!(reached.is_none_or(|reached| reached == end), "{channel} ends at {reached:?}, not at {end}");
+                return whole;
+            }
+        }
+    }
+
+    fn take(&mut self, channel: &str, mut last: Option<u64>, pubs: &[Value]) -> Option<u64> {
+        for frame in pubs {
+            let offset = frame["off"].as_u64();
+            assert!(
+                last.is_none() || offset == last.map(|last| last + 1),
+                "{channel} is gapless: {last:?} then {frame}"
+            );
+            last = offset;
+            let text = |name: &str| frame[name].as_str().unwrap().to_owned();
+            assert!(self.eids.insert((channel.to_owned(), text("eid"))), "told twice: {frame}");
+            let key = key(&frame["data"]);
+            // What a fence says has no version of its own.
+            if frame["data"]["version"].is_u64() {
+                let first = self.once.insert((channel.to_owned(), text("ev"), key.clone()));
+                assert!(first, "one change under two events: {frame}");
+            }
+            self.told.insert((channel.to_owned(), key));
+        }
+        last
+    }
+
+    pub fn told(&self, channel: &str, key: &str) -> bool {
+        self.told.contains(&(channel.to_owned(), key.to_owned()))
+    }
+}

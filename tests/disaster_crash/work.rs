@@ -1,0 +1,285 @@
+//! What people and devices do until the server is gone, and what they were told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use muster_auth::{PrivateKey, device, manifest};
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::history::key;
+use crate::support::client::{Answer, Client, answer, try_answer};
+use crate::support::{EMAIL, PASSWORD};
+
+/// An acknowledged change: the record's path, the version that was told, and what the feed has to tell of it.
+pub struct Told {
+    pub path: String,
+    pub version: u64,
+    pub event: Option<(String, String)>,
+}
+
+/// A device that takes firmware, and an image for it.
+#[derive(Clone)]
+pub struct Fleet {
+    device: String,
+    signer: PrivateKey,
+    client: Client,
+    artifact: String,
+    /// Who commands every incident.
+    commander: Value,
+}
+
+/// Somebody does something; `None` once the server is gone.
+type Done = Option<Answer>;
+
+impl Fleet {
+    pub async fn new(admin: &Client) -> Self {
+        let signer = PrivateKey::generate().unwrap();
+        let body = json!({ "name": "Siren", "kind": "siren", "public_key": signer.public().to_jwk(), "vendor": "acme",
+                           "hw_class": "siren-2", "groups": ["sirens"] });
+        let made = admin.post("/api/v1/devices", &body).await;
+        let device = made.json()["data"]["device"]["id"].as_str().unwrap().to_owned();
+
+        let release = PrivateKey::generate().unwrap();
+        let body = json!({ "name": "release", "public_key": release.public().to_jwk() });
+        assert_eq!(admin.post("/api/v1/firmware/keys", &body).await.status, 201);
+        let image = vec![7_u8; 4096];
+        let sha256: String = Sha256::digest(&image).iter().map(|byte| format!("{byte:02x}")).collect();
+        let announced = json!({ "name": "siren", "version": "2.0.0", "sequence": 2, "vendor": "acme",
+            "hw_class": "siren-2", "hw_revisions": [], "size": image.len(), "sha256": sha256, "format": "raw",
+            "expires_at": null, "min_current_sequence": null });
+        let made = admin.post("/api/v1/firmware/artifacts", &announced).await;
+        let artifact = made.json()["data"]["id"].as_str().unwrap().to_owned();
+        let path = format!("/api/v1/firmware/artifacts/{artifact}");
+        let put = admin.request(Method::PUT, &format!("{path}/content")).body(image);
+        assert_eq!(answer(put).await.status, 200);
+        let jws = manifest::sign(&release, "fw-manifest+jws", announced.to_string().as_bytes()).unwrap();
+        let verified = admin.post(&format!("{path}/verify"), &json!({ "manifest_jws": jws })).await;
+        assert_eq!(verified.json()["data"]["state"], "ready", "{}", verified.text);
+        let commander = admin.get("/api/v1/auth/me").await.json()["data"]["id"].clone();
+        Self { device, signer, client: admin.without_key(), artifact, commander }
+    }
+
+    pub fn at(&self, url: &str) -> Self {
+        Self { client: self.client.at(url), ..self.clone() }
+    }
+
+    pub fn channels(&self) -> Vec<String> {
+        let fixed = ["incidents", "alerts", "devices", "firmware"].map(str::to_owned);
+        fixed.into_iter().chain([self.channel()]).collect()
+    }
+
+    fn channel(&self) -> String {
+        format!("devices:{}", self.device)
+    }
+
+    fn of_device(&self) -> Client {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        self.client.with(device::sign(&self.signer, &self.device, now, 300).unwrap())
+    }
+}
+
+/// Somebody with a hand to work with.
+pub struct Worker {
+    pub client: Client,
+    pub done: Arc<AtomicUsize>,
+    pub seed: usize,
+}
+
+impl Worker {
+    async fn ask(&self, request: RequestBuilder) -> Done {
+        let got = try_answer(request).await.ok()?;
+        self.done.fetch_add(1, Ordering::AcqRel);
+        Some(got)
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Done {
+        self.ask(self.client.posting(path, body).header("if-match", "*")).await
+    }
+
+    async fn patch(&self, path: &str, body: &Value) -> Done {
+        let request = self.client.request(Method::PATCH, path).header("if-match", "*");
+        self.ask(request.header("content-type", "application/json").body(body.to_string())).await
+    }
+
+    /// All kinds of work, one after another, in an order of its own.
+    pub async fn mixed(self, fleet: Fleet) -> Vec<Told> {
+        let mut told = Vec::new();
+        for turn in self.seed.. {
+            let name = format!("w{}-{turn}", self.seed);
+            let going_on = match turn % 5 {
+                0 => self.incident(&fleet, &name, &mut told).await,
+                1 => self.device(&name, &mut told).await,
+                2 => self.user(&name, &mut told).await,
+                3 => self.geofence(&name, &mut told).await,
+                _ => self.command(&fleet, &mut told).await,
+            };
+            if going_on.is_none() {
+                break;
+            }
+        }
+        told
+    }
+
+    async fn incident(&self, fleet: &Fleet, name: &str, told: &mut Vec<Told>) -> Option<()> {
+        let ring = json!([[[8.2, 49.9], [8.4, 49.9], [8.4, 50.1], [8.2, 49.9]]]);
+        let body = json!({ "title": name, "kind": "flood", "severity": "Minor", "urgency": "Immediate",
+            "certainty": "Observed", "area_desc": "Mainz", "geometry": { "type": "Polygon", "coordinates": ring } });
+        let made = record(self.post("/api/v1/incidents", &body).await?);
+        let path = format!("/api/v1/incidents/{}", made["id"].as_str().unwrap());
+        told.push(changed(&path, &made, "incidents"));
+        for (action, body) in [
+            ("triage", json!({})),
+            ("acknowledge", json!({})),
+            ("activate", json!({ "commander": fleet.commander })),
+            ("escalate", json!({ "note": name })),
+        ] {
+            let moved = record(self.post(&format!("{path}/{action}"), &body).await?);
+            told.push(changed(&path, &moved, "incidents"));
+        }
+        let noted = record(self.post(&format!("{path}/notes"), &json!({ "text": name })).await?);
+        told.push(changed(&path, &noted, "incidents"));
+        let alert = record(self.post(&format!("{path}/alerts"), &json!({})).await?);
+        told.push(changed(&format!("/api/v1/alerts/{}", alert["id"].as_str().unwrap()), &alert, "alerts"));
+        Some(())
+    }
+
+    async fn device(&self, name: &str, told: &mut Vec<Told>) -> Option<()> {
+        let made = record(self.post("/api/v1/devices", &json!({ "name": name, "kind": "siren" })).await?);
+        let made = &made["device"];
+        let path = format!("/api/v1/devices/{}", made["id"].as_str().unwrap());
+        told.push(changed(&path, made, "devices"));
+        let renamed = record(self.patch(&path, &json!({ "name": format!("{name} again") })).await?);
+        told.push(changed(&path, &renamed, "devices"));
+        Some(())
+    }
+
+    async fn user(&self, name: &str, told: &mut Vec<Told>) -> Option<()> {
+        let body = json!({ "email": format!("{name}@example.org"), "password": PASSWORD, "role": "viewer" });
+        let made = record(self.post("/api/v1/users", &body).await?);
+        let path = format!("/api/v1/users/{}", made["id"].as_str().unwrap());
+        told.push(kept(&path, &made));
+        told.push(kept(&path, &record(self.patch(&path, &json!({ "role": "operator" })).await?)));
+        Some(())
+    }
+
+    async fn geofence(&self, name: &str, told: &mut Vec<Told>) -> Option<()> {
+        let ring = json!([[[20.0, -1.0], [22.0, -1.0], [22.0, 1.0], [20.0, 1.0], [20.0, -1.0]]]);
+        let geometry = json!({ "type": "Polygon", "coordinates": ring });
+        let body = json!({ "name": name, "kind": "evacuation", "geometry": geometry });
+        let made = record(self.post("/api/v1/geofences", &body).await?);
+        let path = format!("/api/v1/geofences/{}", made["id"].as_str().unwrap());
+        told.push(kept(&path, &made));
+        told.push(kept(&path, &record(self.patch(&path, &json!({ "active": false })).await?)));
+        Some(())
+    }
+
+    /// The device has only so many open at a time: it takes and answers them.
+    async fn command(&self, fleet: &Fleet, told: &mut Vec<Told>) -> Option<()> {
+        let path = format!("/api/v1/devices/{}", fleet.device);
+        let given = self.post(&format!("{path}/commands"), &json!({ "name": "ping" })).await?;
+        if given.status == 201 {
+            let command = &given.json()["data"];
+            let event = (fleet.channel(), key(&json!({ "command": command })));
+            told.push(Told { path, version: 1, event: Some(event) });
+        }
+        let device = fleet.of_device();
+        let next = self.ask(device.request(Method::GET, "/api/v1/device/commands/next?wait_s=0")).await?;
+        if next.status == 200 {
+            let ack = format!("/api/v1/device/commands/{}/ack", next.json()["data"]["id"].as_str().unwrap());
+            self.ask(device.posting(&ack, &json!({ "ok": true }))).await?;
+        }
+        Some(())
+    }
+
+    /// Rollouts to one device, which takes part in each and fails.
+    pub async fn rollout(self, fleet: Fleet) -> Vec<Told> {
+        let mut told = Vec::new();
+        while self.job(&fleet, &mut told).await.is_some() {}
+        told
+    }
+
+    async fn job(&self, fleet: &Fleet, told: &mut Vec<Told>) -> Option<()> {
+        let device = fleet.of_device();
+        let next = self.ask(device.request(Method::GET, "/api/v1/device/jobs/next?wait_s=0")).await?;
+        if next.status == 204 {
+            let body = json!({ "artifact_id": fleet.artifact, "target": { "group": "sirens" } });
+            let made = record(self.post("/api/v1/firmware/jobs", &body).await?);
+            let path = format!("/api/v1/firmware/jobs/{}", made["id"].as_str().unwrap());
+            told.push(changed(&path, &made, "firmware"));
+            return Some(());
+        }
+        let mut job = record(next);
+        while let Some(state) = following(job["state"].as_str().unwrap()) {
+            let path = format!("/api/v1/device/jobs/{}", job["id"].as_str().unwrap());
+            let body = json!({ "state": state, "exec_version": job["exec_version"] });
+            let request = device.request(Method::PATCH, &path).header("content-type", "application/json");
+            let said = record(self.ask(request.body(body.to_string())).await?);
+            let about = json!({ "id": format!("{}/{}", job["id"].as_str().unwrap(), fleet.device),
+                                "version": said["exec_version"] });
+            let path = format!("/api/v1/firmware/jobs/{}", job["id"].as_str().unwrap());
+            told.push(Told { path, version: 1, event: Some((fleet.channel(), key(&about))) });
+            job = said;
+        }
+        Some(())
+    }
+}
+
+/// It fails at the end of each, so that the next job has something to do.
+fn following(state: &str) -> Option<&'static str> {
+    let chain = ["notified", "downloading", "downloaded", "verified", "installing", "failed"];
+    let at = chain.iter().position(|known| *known == state)?;
+    chain.get(at + 1).copied()
+}
+
+/// The record that an answer shows.
+fn record(got: Answer) -> Value {
+    assert!(matches!(got.status, 200..=202), "{} {}", got.status, got.text);
+    got.json()["data"].clone()
+}
+
+fn kept(path: &str, record: &Value) -> Told {
+    let version = record["version"].as_u64().unwrap_or_else(|| panic!("{path}: {record}"));
+    Told { path: path.to_owned(), version, event: None }
+}
+
+fn changed(path: &str, record: &Value, channel: &str) -> Told {
+    Told { event: Some((channel.to_owned(), key(record))), ..kept(path, record) }
+}
+
+/// A session that is refreshed on and on.
+#[derive(Clone)]
+pub struct Session(String);
+
+impl Session {
+    pub async fn open(client: &Client) -> Self {
+        let (_, login) = client.without_key().login(EMAIL, PASSWORD).await;
+        Self(login.json()["data"]["refresh_token"].as_str().unwrap().to_owned())
+    }
+
+    fn asked(&self, client: &Client) -> RequestBuilder {
+        client.without_key().posting("/api/v1/auth/refresh", &json!({ "refresh_token": self.0 }))
+    }
+
+    fn answered(&self, got: &Answer) -> Self {
+        assert_eq!(got.status, 200, "{}", got.text);
+        Self(got.json()["data"]["refresh_token"].as_str().unwrap().to_owned())
+    }
+
+    /// Until the server is gone; the last token that was told.
+    pub async fn refreshes(mut self, client: Client, done: Arc<AtomicUsize>) -> Self {
+        while let Ok(got) = try_answer(self.asked(&client)).await {
+            self = self.answered(&got);
+            done.fetch_add(1, Ordering::AcqRel);
+        }
+        self
+    }
+
+    /// Whatever the server had made of it: it is refreshed again.
+    pub async fn leads_on(&mut self, client: &Client) {
+        let got = answer(self.asked(client)).await;
+        *self = self.answered(&got);
+    }
+}

@@ -1,0 +1,194 @@
+//! `muster simulate devices` as an operator runs it.
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::support::client::Client;
+use crate::support::process::{Launch, Process, program};
+use crate::support::{EMAIL, PASSWORD};
+
+fn server(folder: &Path) -> Process {
+    std::fs::write(folder.join("config.toml"), "[auth]\nargon2_memory_kib = 64\nargon2_passes = 1\n").unwrap();
+    Launch::new(folder).start()
+}
+
+/// Runs the command in a task that does not block the test's own.
+async fn simulate(folder: &Path, token: Option<&str>, args: &[&str]) -> Output {
+    let mut command = program(folder);
+    command.args(["simulate", "devices"]).args(args).env("XDG_CONFIG_HOME", folder.join("settings"));
+    if let Some(token) = token {
+        command.env("MUSTER_TOKEN", token);
+    }
+    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+}
+
+fn summary(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+async fn admin(url: &str) -> (Client, String) {
+    let (client, answer) = Client::new(url).login(EMAIL, PASSWORD).await;
+    (client, answer.json()["data"]["token"].as_str().unwrap().to_owned())
+}
+
+async fn online(admin: &Client) -> usize {
+    let devices = admin.get("/api/v1/devices?limit=200&status=online").await;
+    assert_eq!(devices.status, 200, "{}", devices.text);
+    devices.json()["data"]["devices"].as_array().unwrap().len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn healthy_devices_register_are_heard_of_and_come_back_as_the_same_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let muster = server(folder.path());
+    let (admin, token) = admin(&muster.url).await;
+    let state = folder.path().join("fleet.json");
+    let common = ["--server", &muster.url, "--count", "20", "--state", state.to_str().unwrap(), "--json"];
+    let first = [&common[..], &["--register", "--duration", "4"]].concat();
+    let said = summary(&simulate(folder.path(), Some(&token), &first).await);
+    assert_eq!((&said["devices"], &said["power"]), (&json!(20), &json!({ "on": 20 })), "{said}");
+    assert_eq!(said["totals"]["registered"], 20, "{said}");
+    assert!(said["totals"]["heartbeats"].as_u64().unwrap() >= 20, "{said}");
+    assert_eq!(said["totals"]["refused"], 0, "{said}");
+    assert_eq!(online(&admin).await, 20);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o600, "it holds keys");
+    }
+    // Without a token: the devices speak for themselves.
+    let again = [&common[..], &["--duration", "3"]].concat();
+    let said = summary(&simulate(folder.path(), None, &again).await);
+    assert_eq!((&said["devices"], &said["totals"]["registered"]), (&json!(20), &json!(0)), "{said}");
+    assert!(said["totals"]["heartbeats"].as_u64().unwrap() >= 20, "{said}");
+    let all = admin.get("/api/v1/devices?limit=200").await.json();
+    assert_eq!(all["data"]["devices"].as_array().unwrap().len(), 20);
+    let quarantined = admin.get("/api/v1/devices?status=quarantined").await.json();
+    assert_eq!(quarantined["data"]["devices"], json!([]), "a restart is no clone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mixed_devices_take_commands_leave_heartbeats_out_and_some_refuse() {
+    let folder = tempfile::tempdir().unwrap();
+    let muster = server(folder.path());
+    let (admin, token) = admin(&muster.url).await;
+    let profile = folder.path().join("faults.toml");
+    let text = "heartbeat_s = 1\ntelemetry_s = 1\n[faults]\nflaky = 0.5\nrefuses_commands = 0.3\n";
+    std::fs::write(&profile, text).unwrap();
+    let state = folder.path().join("fleet.json");
+    let (profile, kept) = (profile.to_str().unwrap(), state.to_str().unwrap());
+    let args =
+        ["--server", &muster.url, "--count", "20", "--profile", profile, "--state", kept, "--json", "--seed", "7"];
+    let first = [&args[..], &["--register", "--duration", "1"]].concat();
+    let drawn = summary(&simulate(folder.path(), Some(&token), &first).await)["faults"].clone();
+    let refusing = drawn["refuses_commands"].as_u64().unwrap();
+    assert!((1..20).contains(&refusing), "{drawn}");
+    let devices = admin.get("/api/v1/devices?limit=200").await.json();
+    let ids: Vec<_> =
+        devices["data"]["devices"].as_array().unwrap().iter().map(|device| device["id"].clone()).collect();
+    for id in &ids {
+        let path = format!("/api/v1/devices/{}/commands", id.as_str().unwrap());
+        let given = admin.post(&path, &json!({ "name": "siren.test" })).await;
+        assert_eq!(given.status, 201, "{}", given.text);
+    }
+    let second = [&args[..], &["--duration", "6"]].concat();
+    let said = summary(&simulate(folder.path(), None, &second).await);
+    assert_eq!(said["faults"], drawn, "the seed draws the same ones");
+    assert_eq!(said["totals"]["commands_refused"].as_u64().unwrap(), refusing, "{said}");
+    assert_eq!(said["totals"]["commands_done"].as_u64().unwrap(), 20 - refusing, "{said}");
+    assert!(said["totals"]["heartbeats_left_out"].as_u64().unwrap() > 0, "{said}");
+    assert!(said["totals"]["telemetry"].as_u64().unwrap() > 0, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn devices_hear_of_their_commands_on_sockets() {
+    let folder = tempfile::tempdir().unwrap();
+    let muster = server(folder.path());
+    let (admin, token) = admin(&muster.url).await;
+    let (profile, state) = (folder.path().join("feed.toml"), folder.path().join("fleet.json"));
+    std::fs::write(&profile, "heartbeat_s = 1\ncommands_by_feed = 1.0\n").unwrap();
+    let (profile, kept) = (profile.to_str().unwrap(), state.to_str().unwrap());
+    let args = ["--server", &muster.url, "--count", "10", "--profile", profile, "--state", kept, "--json"];
+    let first = [&args[..], &["--register", "--duration", "1"]].concat();
+    summary(&simulate(folder.path(), Some(&token), &first).await);
+    let devices = admin.get("/api/v1/devices?limit=200").await.json();
+    let ids: Vec<_> =
+        devices["data"]["devices"].as_array().unwrap().iter().map(|device| device["id"].clone()).collect();
+    assert_eq!(ids.len(), 10, "{devices}");
+    let second = [&args[..], &["--duration", "10"]].concat();
+    let running = simulate(folder.path(), None, &second);
+    // Each command is given once its device's socket stands: only the bell can tell of it.
+    let giving = async {
+        for id in &ids {
+            let id = id.as_str().unwrap();
+            listens(&admin, id).await;
+            let given = admin.post(&format!("/api/v1/devices/{id}/commands"), &json!({ "name": "siren.test" })).await;
+            assert_eq!(given.status, 201, "{}", given.text);
+        }
+    };
+    let (output, ()) = tokio::join!(running, giving);
+    let said = summary(&output);
+    let totals = &said["totals"];
+    assert_eq!((&totals["commands_by_feed"], &totals["commands_done"]), (&json!(10), &json!(10)), "{said}");
+    assert_eq!((&totals["sockets"], &totals["refused"]), (&json!(10), &json!(0)), "{said}");
+}
+
+/// Waits until the device's socket is among those that are present on its channel.
+async fn listens(admin: &Client, id: &str) {
+    let mut looks = tokio::time::interval(std::time::Duration::from_millis(20));
+    let stands = async {
+        loop {
+            looks.tick().await;
+            let present = admin.get(&format!("/api/v1/realtime/channels/devices:{id}/presence")).await;
+            if present.status == 200 && present.text.contains(&format!("\"user\":\"{id}\"")) {
+                return;
+            }
+        }
+    };
+    assert!(tokio::time::timeout(crate::support::client::PATIENCE, stands).await.is_ok(), "{id} does not listen");
+}
+
+#[tokio::test]
+async fn wrong_use_is_told_with_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    for (args, why) in [
+        (&["--count", "5"][..], "--register"),
+        (&["--register"], "--count"),
+        (&["--count", "0", "--register"], "0"),
+        (&["--count", "5", "--register", "--profile", "nowhere"], "healthy"),
+        (&["--count", "5", "--register", "--server", "ftp://x"], "http://"),
+    ] {
+        let output = simulate(folder.path(), None, args).await;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(why), "{args:?}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_with_how_to_mend() {
+    let folder = tempfile::tempdir().unwrap();
+    // Port 1 is given to no program that asks for a free one.
+    let url = "http://127.0.0.1:1";
+    let output = simulate(folder.path(), Some("token"), &["--server", url, "--count", "1", "--register"]).await;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(url) && said.contains("muster serve"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_token_it_says_where_to_get_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let muster = server(folder.path());
+    let args = ["--server", &muster.url, "--count", "1", "--register"];
+    let none = simulate(folder.path(), None, &args).await;
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("MUSTER_TOKEN"));
+    let bad = simulate(folder.path(), Some("no.token.atall"), &args).await;
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&bad.stderr).contains("log in again"));
+}
