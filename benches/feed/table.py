@@ -53,8 +53,11 @@ def aims(found, lanes):
     )
     print("\naims")
     for what, figure, aim, way in rows:
-        for lane in lanes:
-            got = figure(lane)
+        figures = {lane: figure(lane) for lane in lanes}
+        if not any(got is not None for got in figures.values()):
+            print(f"  {what:32} {'':8} {'':12}  {way} {aim:<9} NOT MEASURED")
+            continue
+        for lane, got in figures.items():
             if got is None:
                 verdict = "NOT MEASURED"
             else:
