@@ -225,8 +225,9 @@ mod tests {
     #[test]
     fn once_the_old_engine_is_moved_away_the_next_start_finishes_from_every_step() {
         type Step = fn(&Path);
-        let steps: [Step; 4] = [
+        let steps: [Step; 5] = [
             |folder| fs::rename(folder.join("ledger"), folder.join("replaced-x/ledger")).unwrap(),
+            |folder| fs::rename(folder.join("feed"), folder.join("replaced-x/feed")).unwrap(),
             |folder| fs::rename(folder.join("snapshots"), folder.join("replaced-x/snapshots")).unwrap(),
             |folder| fs::rename(folder.join(READY), folder.join(LIVE)).unwrap(),
             |folder| fs::rename(folder.join("live/journals/ledger"), folder.join("ledger")).unwrap(),
