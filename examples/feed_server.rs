@@ -29,7 +29,7 @@ fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Conf
     let text = format!(
         "[server]\nlisten = \"127.0.0.1:{port}\"\nworkers = {workers}\nmax_connections = 25000\n\
          [llm]\nmodel = \"none\"\n[log]\nlevel = \"warn\"\n\
-         [auth]\naccess_minutes = 1440\nlogins_per_address = 1000000\nlogins_per_minute = 1000000\n\
+         [auth]\naccess_seconds = 86400\nlogins_per_address = 1000000\nlogins_per_minute = 1000000\n\
          [limits.agent]\nhealth = 10000000\n[feed]\nlane = \"{lane}\"\nmax_per_person = 20000\n"
     );
     let mut config = config::parse(&text, "bench", std::iter::empty()).map_err(|error| error.to_string())?;
