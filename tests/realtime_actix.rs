@@ -11,7 +11,7 @@ mod limits;
 mod sessions;
 
 mod world {
-    pub(super) use crate::realtime::world::{tell, tell_with};
+    pub(super) use crate::realtime::world::{STALLED_KIB, tell, tell_with};
     use crate::support::server::Muster;
 
     pub(super) fn server(settings: &str) -> Muster {

@@ -273,7 +273,7 @@ async fn spent_limits() {
 async fn paths_that_lead_nowhere() {
     let (_muster, _upstream, client) = server().await;
     for (path, dialect) in [
-        ("/api/v1/devices/none", Dialect::Disaster),
+        ("/api/v1/devices/none/none", Dialect::Disaster),
         ("/api/v1/auth/none", Dialect::Disaster),
         ("/api/chat/none", Dialect::A),
         ("/api/images/none", Dialect::A),
