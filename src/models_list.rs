@@ -100,13 +100,15 @@ fn status(configured: bool, open: Option<bool>) -> &'static str {
 }
 
 fn view(model: ListedModel, open: &HashMap<String, bool>) -> ModelView {
-    let ListedModel { id, provider, entry, configured, setting } = model;
+    let ListedModel { id, provider, entry, price, configured, setting } = model;
     let status = status(configured, open.get(&provider).copied());
     let name = entry.as_ref().map_or_else(|| id.clone(), |entry| entry.name.clone());
     let context_window = entry.as_ref().and_then(|entry| entry.context_window).unwrap_or(UNKNOWN_CONTEXT);
     let max_tokens = entry.as_ref().and_then(|entry| entry.max_tokens).unwrap_or(context_window);
-    let price =
-        entry.as_ref().map(|entry| Pricing { input_per_million: entry.price_in, output_per_million: entry.price_out });
+    let price = price.map(|price| Pricing {
+        input_per_million: price.input_per_million,
+        output_per_million: price.output_per_million,
+    });
     let (capabilities, families) =
         entry.map_or_else(|| (vec!["chat".to_owned()], Vec::new()), |entry| (entry.capabilities, entry.families));
     ModelView { id, name, provider, families, capabilities, context_window, max_tokens, price, status, setting }

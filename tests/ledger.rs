@@ -204,6 +204,9 @@ async fn what_has_no_known_price_is_not_for_keys_with_a_budget() {
     let client = admin.with(admin.make_key(&key).await);
     assert_eq!(client.post("/v1/chat/completions", &body).await.status, 200);
     close(&usage(&client, "").await["total"]["cost_usd"], 27e-6);
+    let model = admin.get("/v1/models/own-model").await.json();
+    let listed = json!({ "input_per_million": 1.0, "output_per_million": 10.0 });
+    assert_eq!(model["pricing"], listed, "the list says what is charged");
 }
 
 #[tokio::test]

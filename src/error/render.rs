@@ -180,12 +180,7 @@ pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credenti
     }
     let asks_to_wait = matches!(
         error.kind,
-        Kind::RateLimited
-            | Kind::QuotaExceeded
-            | Kind::BudgetExhausted
-            | Kind::Unavailable
-            | Kind::ProviderFailed
-            | Kind::ModelUnconfigured
+        Kind::RateLimited | Kind::QuotaExceeded | Kind::Unavailable | Kind::ProviderFailed | Kind::ModelUnconfigured
     );
     if asks_to_wait || error.retry_after.is_some() {
         let after = error.retry_after.unwrap_or(std::time::Duration::from_secs(1));

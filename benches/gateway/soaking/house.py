@@ -27,6 +27,8 @@ PROVIDERS = {
     SECOND: ["mistral-small"],
     ASIDE: ["fail-429"],
 }
+# A budget bounds only what has a price, and the catalogue knows none of the models that fail on purpose.
+PRICE = "price = { input_per_million = 1.0, output_per_million = 6.0 }"
 # Short, so that a hanging provider is left soon; wide enough for a machine that is busy with other things.
 CHAIN = f"""[chain]
 order = ["{FIRST}", "{SECOND}"]
@@ -133,7 +135,8 @@ async def build(muster, folder, seed):
             upstreams[name] = port, start(name, command, cwd=home, env=env)
         sections = "".join(
             f'[[provider]]\nid = "{name}"\nkind = "openai"\nbase_url = "http://127.0.0.1:{port}/v1"\n'
-            f'api_key_env = ""\nmodels = {json.dumps(PROVIDERS[name])}\n' for name, (port, _) in upstreams.items())
+            f'api_key_env = ""\nmodels = {json.dumps(PROVIDERS[name])}\n{PRICE}\n'
+            for name, (port, _) in upstreams.items())
         (folder / "config.toml").write_text(f'[store]\npath = "data"\n[llm]\nmodel = "none"\n{LIMITS}{sections}{CHAIN}')
         port = free_port()
         command = [pathlib.Path(muster).resolve(), "serve", "--config", "config.toml", "--listen", f"127.0.0.1:{port}"]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Registry, ResolveError};
-use crate::ModelEntry;
+use crate::{ModelEntry, Price};
 
 /// A model for a list of models.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,8 @@ pub struct ListedModel {
     pub provider: String,
     /// `None` for a model that only the configuration names.
     pub entry: Option<ModelEntry>,
+    /// What a call of it is charged with: as set for that provider, else as the catalogue knows it.
+    pub price: Option<Price>,
     pub configured: bool,
     /// The setting that is missing, where it is not configured.
     pub setting: Option<String>,
@@ -22,23 +24,22 @@ impl Registry {
     /// The catalogue in its order, then the names of the configuration that it does not have; each id once.
     pub fn list(&self) -> Vec<ListedModel> {
         let catalogue = self.catalogue.models().iter();
-        let mut listed: Vec<ListedModel> = catalogue
-            .map(|entry| ListedModel { entry: Some(entry.clone()), ..self.listed(&entry.id, &entry.provider) })
-            .collect();
+        let mut listed: Vec<ListedModel> =
+            catalogue.map(|entry| self.listed(&entry.id, &entry.provider, Some(entry))).collect();
         let mut seen: HashSet<String> = listed.iter().map(|model| model.id.clone()).collect();
         for provider in &self.providers {
             for model in &provider.models {
                 let entry = self.entry_of(provider, model);
                 let under_its_id = entry.is_some_and(|e| e.upstream.as_deref() == Some(model));
                 if !under_its_id && seen.insert(model.clone()) {
-                    listed.push(ListedModel { entry: entry.cloned(), ..self.listed(model, &provider.id) });
+                    listed.push(self.listed(model, &provider.id, entry));
                 }
             }
         }
         listed
     }
 
-    fn listed(&self, id: &str, otherwise: &str) -> ListedModel {
+    fn listed(&self, id: &str, otherwise: &str, entry: Option<&ModelEntry>) -> ListedModel {
         let served = self.named(id);
         let setting = match &served {
             Some(_) => None,
@@ -50,8 +51,9 @@ impl Registry {
         ListedModel {
             id: id.to_owned(),
             configured: served.is_some(),
+            price: served.as_ref().and_then(|candidate| candidate.price).or_else(|| entry.map(Price::of)),
             provider: served.map_or_else(|| otherwise.to_owned(), |candidate| candidate.provider_id),
-            entry: None,
+            entry: entry.cloned(),
             setting,
         }
     }
