@@ -1,0 +1,6 @@
+//! Source code and what surrounds it (q187 to q202).
+
+use crate::Engine;
+
+/// The engines of this family, by number.
+pub static ENGINES: &[&Engine] = &[];

@@ -1,0 +1,8 @@
+//! Tables, documents and series (q105 to q121).
+
+mod json_schema_validate;
+
+use crate::Engine;
+
+/// The engines of this family, by number.
+pub static ENGINES: &[&Engine] = &[&json_schema_validate::ENGINE];
