@@ -34,6 +34,8 @@ pub enum Kind {
     /// The path speaks WebSocket only.
     UpgradeRequired,
     TooLarge,
+    /// A call ran past its bound of time.
+    TimedOut,
     UnsupportedMediaType,
     /// Too many requests or tokens for now.
     RateLimited,

@@ -34,6 +34,8 @@ pub enum IdKind {
     Connection,
     /// An entry of the audit log.
     Audit,
+    /// An agent's run.
+    Task,
 }
 
 impl IdKind {
@@ -59,6 +61,7 @@ impl IdKind {
             Self::Event => "evt",
             Self::Connection => "con",
             Self::Audit => "aud",
+            Self::Task => "task",
         }
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! Knows no HTTP server, no environment, no settings file: actors get typed options, typed requests, and the time.
 
+pub mod agent;
 pub mod alert;
 pub mod audit;
 pub mod clock;
 pub mod device;
+pub mod engine;
 pub mod error;
 pub mod feed;
 pub mod firmware;
@@ -22,6 +24,7 @@ pub mod page;
 pub mod precondition;
 pub mod provider;
 pub mod supervise;
+pub mod task;
 pub mod upkeep;
 #[cfg(test)]
 pub(crate) mod world;

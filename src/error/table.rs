@@ -38,6 +38,7 @@ const fn row(kind: Kind) -> Row {
         Kind::UnsupportedMediaType => (415, "unsupported_media_type", (INVALID, "unsupported_media_type")),
         Kind::RateLimited => (429, "rate_limit_exceeded", (LIMIT, "rate_limit_exceeded")),
         Kind::QuotaExceeded => (429, "insufficient_quota", (LIMIT, "insufficient_quota")),
+        Kind::TimedOut => (408, "timed_out", (INVALID, "timed_out")),
         Kind::BudgetExhausted => (429, "budget_exhausted", (LIMIT, "insufficient_quota")),
         Kind::ProviderFailed => (503, "provider_failed", ("server_error", "provider_failed")),
         Kind::ModelUnconfigured => (503, "model_unconfigured", (DOWN, "model_unconfigured")),

@@ -122,7 +122,9 @@ pub fn by_of(request: &HttpRequest) -> Result<By, HttpError> {
 pub fn person_of(request: &HttpRequest) -> Result<Arc<Person>, HttpError> {
     match by_of(request)? {
         By::Person(person) => Ok(person),
-        By::Device(_) | By::System => Err(HttpError::new(Kind::Internal, "a route for people let another in")),
+        By::Key(_) | By::Device(_) | By::System => {
+            Err(HttpError::new(Kind::Internal, "a route for people let another in"))
+        }
     }
 }
 

@@ -51,11 +51,19 @@ pub enum Tree {
     Idempotency,
     /// Security-relevant acts, append-only.
     Audit,
+    /// Agents' runs.
+    Tasks,
+    /// What finished steps of tasks gave.
+    Steps,
+    /// What happened to each task, append-only.
+    TaskLog,
+    /// How long agents' runs took.
+    Estimates,
 }
 
 impl Tree {
     /// Every tree, in a fixed order.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 24] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -76,6 +84,10 @@ impl Tree {
         Self::Feed,
         Self::Idempotency,
         Self::Audit,
+        Self::Tasks,
+        Self::Steps,
+        Self::TaskLog,
+        Self::Estimates,
     ];
 
     /// The tree's name on disk and in snapshots.
@@ -102,6 +114,10 @@ impl Tree {
             Self::Feed => "feed",
             Self::Idempotency => "idempotency",
             Self::Audit => "audit",
+            Self::Tasks => "tasks",
+            Self::Steps => "steps",
+            Self::TaskLog => "task_log",
+            Self::Estimates => "estimates",
         }
     }
 

@@ -88,7 +88,7 @@ async fn a_filter_lets_through_what_it_says_and_positions_tell_of_the_rest() {
     let offset = stands["offset"].as_u64().unwrap();
     assert_eq!(socket.frame().await, json!({ "ch": "system", "pos": offset }));
     let fiji = Some([179.0, -18.0, 179.0, -18.0]);
-    let at = |bbox, severity| Traits { bbox, severity };
+    let at = |bbox, severity| Traits { bbox, severity, ..Traits::default() };
     tell_with(&muster, &["system"], "a", json!({ "n": 1 }), at(Some([8.0, 50.0, 9.0, 51.0]), Some(4)));
     tell_with(&muster, &["system"], "a", json!({ "n": 2 }), at(fiji, Some(2)));
     tell_with(&muster, &["system"], "b", json!({ "n": 3 }), at(fiji, Some(4)));

@@ -286,7 +286,7 @@ impl Edit {
 pub(super) fn told(name: &str, now: Millis, device: &Device, data: &impl serde::Serialize) -> Event {
     let channels = vec!["devices".to_owned(), format!("devices:{}", device.id)];
     let bbox = device.location.map(|at| [at.lon, at.lat, at.lon, at.lat]);
-    Event::new(name, now, channels, data).with(Traits { bbox, severity: None })
+    Event::new(name, now, channels, data).with(Traits { bbox, ..Traits::default() })
 }
 
 /// The fields that differ, as they are now.

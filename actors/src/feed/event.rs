@@ -18,6 +18,9 @@ pub struct Traits {
     pub bbox: Option<[f64; 4]>,
     /// CAP's severity as a number: 0 Unknown, 1 Minor, 2 Moderate, 3 Severe, 4 Extreme.
     pub severity: Option<u8>,
+    /// Whose it is, on channels where one may see only what is one's own.
+    #[serde(default)]
+    pub owner: Option<Arc<str>>,
 }
 
 /// How soon an event has to be seen.
@@ -47,6 +50,19 @@ pub struct Event {
     pub data: Box<RawValue>,
     pub traits: Traits,
     pub priority: Priority,
+    #[serde(default)]
+    pub loss: Loss,
+}
+
+/// What becomes of an event that a reader is too slow for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// It waits; a reader that falls too far behind is closed.
+    #[default]
+    Never,
+    /// It is left out and counted.
+    Conflated,
 }
 
 impl Event {
@@ -58,7 +74,16 @@ impl Event {
             RawValue::NULL.to_owned()
         });
         let (traits, priority) = (Traits::default(), Priority::default());
-        Self { id: new_id(IdKind::Event), at, name: name.to_owned(), channels, data, traits, priority }
+        Self {
+            id: new_id(IdKind::Event),
+            at,
+            name: name.to_owned(),
+            channels,
+            data,
+            traits,
+            priority,
+            loss: Loss::Never,
+        }
     }
 
     #[must_use]
@@ -70,6 +95,13 @@ impl Event {
     #[must_use]
     pub fn urgent(mut self) -> Self {
         self.priority = Priority::Urgent;
+        self
+    }
+
+    /// A reader that is too slow for it does without.
+    #[must_use]
+    pub fn conflated(mut self) -> Self {
+        self.loss = Loss::Conflated;
         self
     }
 
@@ -104,6 +136,10 @@ pub struct Latest {
 pub trait Publish: Send + Sync + std::fmt::Debug {
     /// Events that are committed, in the order in which they happened.
     fn publish(&self, events: Vec<Event>);
+
+    /// Events of channels that keep nothing over a restart: they are in no outbox, and what the hub cannot take now is
+    /// lost, so that its subscribers begin anew.
+    fn tell(&self, events: Vec<Event>);
 
     /// A value that is not stored.
     fn latest(&self, value: Latest);
@@ -173,6 +209,10 @@ impl Recorder {
 impl Publish for Recorder {
     fn publish(&self, events: Vec<Event>) {
         events.into_iter().for_each(|event| self.events.push(event));
+    }
+
+    fn tell(&self, events: Vec<Event>) {
+        self.publish(events);
     }
 
     fn latest(&self, value: Latest) {

@@ -141,6 +141,10 @@ impl Publish for Inbox {
         self.wake.notify_one();
     }
 
+    fn tell(&self, events: Vec<Event>) {
+        self.publish(events);
+    }
+
     fn review(&self, review: Review) {
         self.reviews.push(review.clone());
         self.push(Input::Review(review));

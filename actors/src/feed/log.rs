@@ -4,7 +4,7 @@ use muster_store::{Journal, MAX_FRAME, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Event, Priority, Traits};
+use super::{Event, Loss, Priority, Traits};
 use crate::Millis;
 
 /// The format of what follows it; the low bits of the same byte say which part of a batch a frame is.
@@ -159,6 +159,7 @@ fn told(line: Line<'_>) -> Option<Told> {
         data: RawValue::from_string(line.data.to_owned()).ok()?,
         traits: line.traits,
         priority: line.priority,
+        loss: Loss::Never,
     };
     Some(Told { event, told: line.told, offsets })
 }

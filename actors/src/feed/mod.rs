@@ -30,7 +30,7 @@ mod tell;
 mod tests;
 mod turn;
 
-pub use event::{Event, Latest, Priority, Publish, Publisher, Recorder, Review, Traits};
+pub use event::{Event, Latest, Loss, Priority, Publish, Publisher, Recorder, Review, Traits};
 pub use messages::{ChannelStats, FeedStats, HistoryError, HistoryPage, Present};
 pub use options::{FeedOptions, Limits};
 pub use port::{

@@ -253,5 +253,5 @@ fn event(name: &str, id: &str, fence: Option<&Arc<Fence>>, seen: &Observation, r
         "reason": reason,
     });
     let bbox = seen.point.map(|point| [point.lon, point.lat, point.lon, point.lat]);
-    Event::new(name, now, seen.channels(), &data).with(Traits { bbox, severity: None })
+    Event::new(name, now, seen.channels(), &data).with(Traits { bbox, ..Traits::default() })
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::permission::{Permission, Permissions, UserRole};
+use crate::keys::KeyRecord;
 use crate::{Error, Kind};
 
 /// A person with a live session, as it stood when the request was let in.
@@ -17,9 +18,11 @@ pub struct Person {
 }
 
 /// Who acts: what is written into timelines, approvals and the audit log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum By {
     Person(Arc<Person>),
+    /// An API key: agents' tasks and their feed.
+    Key(Arc<KeyRecord>),
     /// A device, by its own credential.
     Device(Arc<str>),
     /// The server itself: a timer, a rule.
@@ -27,20 +30,21 @@ pub enum By {
 }
 
 impl By {
-    /// The identifier that records keep: `usr_…`, `dev_…` or `system`.
+    /// The identifier that records keep: `usr_…`, `key_…`, `dev_…` or `system`.
     pub fn id(&self) -> &str {
         match self {
             Self::Person(person) => &person.user_id,
+            Self::Key(key) => &key.id,
             Self::Device(id) => id,
             Self::System => "system",
         }
     }
 
-    /// Whether it may. The server may everything that it does by itself; a device has no permission of a person's.
+    /// Whether it may. The server may everything that it does by itself; a device or a key has no permission of a person's.
     pub fn may(&self, permission: Permission) -> bool {
         match self {
             Self::Person(person) => person.permissions.has(permission),
-            Self::Device(_) => false,
+            Self::Key(_) | Self::Device(_) => false,
             Self::System => true,
         }
     }

@@ -18,6 +18,7 @@ pub fn sees(incident: &Incident, id: &str, permissions: Permissions) -> bool {
 pub fn visible(incident: &Incident, by: &By) -> bool {
     match by {
         By::System => true,
+        By::Key(_) => false,
         // What it reports again attaches to what is known to everybody.
         By::Device(id) => incident.names(id) || incident.audience() == Audience::Public,
         By::Person(person) => sees(incident, &person.user_id, person.permissions),

@@ -66,7 +66,8 @@ fn event(name: &str, incident: &Incident, shared: &[Option<&str>], data: &Value)
 /// Says what filters look at. A silenced incident is never urgent.
 fn silent(incident: &Incident, event: Event) -> Event {
     let severity = incident.severity.map(Severity::rank);
-    let event = event.with(Traits { bbox: incident.bbox.map(muster_geo::BBox::to_array), severity });
+    let event =
+        event.with(Traits { bbox: incident.bbox.map(muster_geo::BBox::to_array), severity, ..Traits::default() });
     let silenced = incident.silenced_until.is_some_and(|until| until > incident.updated_at);
     let urgent = incident.severity == Some(Severity::Extreme) && incident.audience() == Audience::Public;
     if urgent && !silenced { event.urgent() } else { event }
@@ -100,5 +101,9 @@ pub fn of_alert(change: &AlertChange) -> Option<Event> {
 }
 
 fn traits(alert: &AlertRecord) -> Traits {
-    Traits { bbox: alert.bbox().map(muster_geo::BBox::to_array), severity: alert.severity().map(Severity::rank) }
+    Traits {
+        bbox: alert.bbox().map(muster_geo::BBox::to_array),
+        severity: alert.severity().map(Severity::rank),
+        ..Traits::default()
+    }
 }

@@ -120,7 +120,7 @@ fn blank(id: String, number: String, asked: Asked<'_>) -> Incident {
     let via = match asked.by {
         By::Person(_) => Via::Operator,
         By::Device(_) => Via::Device,
-        By::System => Via::Agent,
+        By::Key(_) | By::System => Via::Agent,
     };
     Incident {
         id,

@@ -70,7 +70,9 @@ pub struct NextQuery {
 fn device_of(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
     match by_of(http)? {
         By::Device(device) => Ok(device),
-        By::Person(_) | By::System => Err(HttpError::new(Kind::Internal, "a route for devices let another in")),
+        By::Person(_) | By::Key(_) | By::System => {
+            Err(HttpError::new(Kind::Internal, "a route for devices let another in"))
+        }
     }
 }
 

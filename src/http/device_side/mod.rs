@@ -31,6 +31,8 @@ pub struct Api;
 fn device(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
     match by_of(http)? {
         By::Device(id) => Ok(id),
-        By::Person(_) | By::System => Err(HttpError::new(Kind::Internal, "a route for devices let another in")),
+        By::Person(_) | By::Key(_) | By::System => {
+            Err(HttpError::new(Kind::Internal, "a route for devices let another in"))
+        }
     }
 }

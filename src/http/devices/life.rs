@@ -21,7 +21,7 @@ fn speaker(http: &HttpRequest, id: &str) -> Result<By, HttpError> {
     match &by {
         By::Device(device) if **device == *id => {}
         By::Device(_) => return Err(Error::new(Kind::Forbidden, "a device speaks only for itself").into()),
-        By::Person(_) | By::System => by.require(Permission::DevicesWrite)?,
+        By::Person(_) | By::Key(_) | By::System => by.require(Permission::DevicesWrite)?,
     }
     Ok(by)
 }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn at(bbox: Box4) -> Traits {
-        Traits { bbox: Some(bbox), severity: None }
+        Traits { bbox: Some(bbox), ..Traits::default() }
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn what_an_event_does_not_say_no_filter_lets_through() {
         let severe = checked(r#"{"min_severity":"Severe"}"#).unwrap();
-        let of = |severity| Traits { bbox: None, severity };
+        let of = |severity| Traits { severity, ..Traits::default() };
         assert!(severe.passes("x", &of(Some(3))) && severe.passes("x", &of(Some(4))));
         assert!(!severe.passes("x", &of(Some(2))) && !severe.passes("x", &of(None)));
         let boxed = checked(r#"{"bbox":[-180,-90,180,90]}"#).unwrap();
