@@ -1,6 +1,9 @@
 //! Defensive checks (q141, q150, q151).
 
+mod sentinel_secrets;
+mod verdict;
+
 use crate::Engine;
 
 /// The engines of this family, by number.
-pub static ENGINES: &[&Engine] = &[];
+pub static ENGINES: &[&Engine] = &[&sentinel_secrets::ENGINE];
