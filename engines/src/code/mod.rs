@@ -1,6 +1,8 @@
 //! Source code and what surrounds it (q187 to q202).
 
+mod version_resolve;
+
 use crate::Engine;
 
 /// The engines of this family, by number.
-pub static ENGINES: &[&Engine] = &[];
+pub static ENGINES: &[&Engine] = &[&version_resolve::ENGINE];
