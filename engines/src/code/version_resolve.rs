@@ -50,14 +50,15 @@ struct Input {
     bump: Bump,
 }
 
-#[derive(Deserialize, Clone, Copy, PartialEq)]
+/// Which part of a version goes up, from the least.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
-enum Bump {
+pub(super) enum Bump {
     None,
+    Prerelease,
     Patch,
     Minor,
     Major,
-    Prerelease,
 }
 
 #[derive(Serialize)]
@@ -129,7 +130,7 @@ fn raise(version: &Version, bump: Bump, context: &Context) -> Option<String> {
 }
 
 /// As node-semver's `inc`: a pre-release is raised to the release that it is for, where that is of the kind asked for.
-fn raise_semver(version: &semver::Version, bump: Bump) -> Option<semver::Version> {
+pub(super) fn raise_semver(version: &semver::Version, bump: Bump) -> Option<semver::Version> {
     let semver::Version { major, minor, patch, ref pre, .. } = *version;
     let new = semver::Version::new;
     let up = |number: u64| number.checked_add(1);
