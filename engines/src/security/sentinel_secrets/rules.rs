@@ -138,13 +138,7 @@ pub(super) static RULES: [Rule; 28] = [
         r"\bAGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}\b",
     ),
     Rule::new("muster-key", "Muster key", Critical, Pattern, r"\bmst_[0-9A-Za-z]{12}_[0-9A-Za-z_-]{43}"),
-    Rule::new(
-        "jwt",
-        "JSON Web Token",
-        High,
-        Jwt,
-        r"\bey[0-9A-Za-z_-]{10,}\.ey[0-9A-Za-z_-]{2,}\.[0-9A-Za-z_-]{10,}",
-    ),
+    Rule::new("jwt", "JSON Web Token", High, Jwt, r"\bey[0-9A-Za-z_-]{10,}\.ey[0-9A-Za-z_-]{2,}\.[0-9A-Za-z_-]{10,}"),
     Rule::new(
         "url-credentials",
         "password within an address",
