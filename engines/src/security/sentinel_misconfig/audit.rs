@@ -53,7 +53,7 @@ impl Audit {
     /// The findings, worst first, and how many rules held and did not.
     pub(super) fn into_parts(self) -> (Vec<Finding>, usize, usize) {
         let mut findings = self.findings;
-        findings.sort_by(|a, b| b.severity.cmp(&a.severity));
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         (findings, self.passed, self.failed)
     }
 }

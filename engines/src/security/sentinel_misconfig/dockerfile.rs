@@ -24,7 +24,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
         (at(instruction.line), format!("{} {}", instruction.word, instruction.rest))
     };
 
-    let user = of("USER").last();
+    let user = of("USER").next_back();
     let root = user.is_none_or(|user| matches!(user.rest.split(':').next(), Some("root" | "0")));
     let end = user.map_or_else(|| ("end of file".to_owned(), "no USER".to_owned()), place);
     audit.enter(
