@@ -1,8 +1,19 @@
 //! Tables, documents and series (q105 to q121).
 
+mod csv_profile;
+mod json_query;
 mod json_schema_validate;
+mod stack;
+#[cfg(feature = "tables")]
+mod table_query;
 
 use crate::Engine;
 
 /// The engines of this family, by number.
-pub static ENGINES: &[&Engine] = &[&json_schema_validate::ENGINE];
+pub static ENGINES: &[&Engine] = &[
+    &csv_profile::ENGINE,
+    #[cfg(feature = "tables")]
+    &table_query::ENGINE,
+    &json_query::ENGINE,
+    &json_schema_validate::ENGINE,
+];
