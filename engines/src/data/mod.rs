@@ -1,7 +1,9 @@
 //! Tables, documents and series (q105 to q121).
 
 mod csv_profile;
+mod json_diff_patch;
 mod json_query;
+mod json_schema_infer;
 mod json_schema_validate;
 mod stack;
 #[cfg(feature = "tables")]
@@ -16,4 +18,6 @@ pub static ENGINES: &[&Engine] = &[
     &table_query::ENGINE,
     &json_query::ENGINE,
     &json_schema_validate::ENGINE,
+    &json_schema_infer::ENGINE,
+    &json_diff_patch::ENGINE,
 ];
