@@ -1,6 +1,7 @@
 //! Tables, documents and series (q105 to q121).
 
 mod csv_profile;
+mod format_convert;
 mod json_diff_patch;
 mod json_query;
 mod json_schema_infer;
@@ -20,4 +21,5 @@ pub static ENGINES: &[&Engine] = &[
     &json_schema_validate::ENGINE,
     &json_schema_infer::ENGINE,
     &json_diff_patch::ENGINE,
+    &format_convert::ENGINE,
 ];

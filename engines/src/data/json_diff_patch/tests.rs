@@ -15,7 +15,11 @@ fn patched(before: Value, patch: Value) -> Value {
 #[test]
 fn the_patches_of_rfc_6902_give_what_it_says() {
     for (before, patch, after) in [
-        (json!({ "foo": "bar" }), json!([{ "op": "add", "path": "/baz", "value": "qux" }]), json!({ "baz": "qux", "foo": "bar" })),
+        (
+            json!({ "foo": "bar" }),
+            json!([{ "op": "add", "path": "/baz", "value": "qux" }]),
+            json!({ "baz": "qux", "foo": "bar" }),
+        ),
         (
             json!({ "foo": ["bar", "baz"] }),
             json!([{ "op": "add", "path": "/foo/1", "value": "qux" }]),
@@ -57,7 +61,11 @@ fn the_patches_of_rfc_6902_give_what_it_says() {
             json!([{ "op": "add", "path": "/baz", "value": "qux", "xyz": 123 }]),
             json!({ "foo": "bar", "baz": "qux" }),
         ),
-        (json!({ "/": 9, "~1": 10 }), json!([{ "op": "test", "path": "/~01", "value": 10 }]), json!({ "/": 9, "~1": 10 })),
+        (
+            json!({ "/": 9, "~1": 10 }),
+            json!([{ "op": "test", "path": "/~01", "value": 10 }]),
+            json!({ "/": 9, "~1": 10 }),
+        ),
         (
             json!({ "foo": ["bar"] }),
             json!([{ "op": "add", "path": "/foo/-", "value": ["abc", "def"] }]),
@@ -127,7 +135,8 @@ fn a_diff_of_arrays_keeps_what_is_common() {
 #[test]
 fn a_patch_is_held_against_what_is_expected_of_it() {
     let context = Context::default();
-    let input = json!({ "before": { "a": 1 }, "after": { "a": 3 }, "patch": [{ "op": "replace", "path": "/a", "value": 2 }] });
+    let input =
+        json!({ "before": { "a": 1 }, "after": { "a": 3 }, "patch": [{ "op": "replace", "path": "/a", "value": 2 }] });
     assert_eq!(ENGINE.run(input, &context).unwrap()["identical"], false);
     assert_eq!(context.into_warnings(), ["the result is not what was expected: replace at \"/a\""]);
     assert!(matches!(run(json!({ "before": 1 })), Err(Failure::Invalid { .. })));
@@ -144,7 +153,12 @@ fn copies_into_itself_do_not_grow_without_bound() {
 }
 
 fn document() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(json!(null)), any::<bool>().prop_map(Value::from), (0..4).prop_map(Value::from), "[ab/~]{0,2}".prop_map(Value::from)];
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Value::from),
+        (0..4).prop_map(Value::from),
+        "[ab/~]{0,2}".prop_map(Value::from)
+    ];
     leaf.prop_recursive(4, 40, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),

@@ -21,11 +21,7 @@ pub static ENGINE: Engine = Engine {
     family: Family::Data,
     nature: Nature::Pure,
     summary: "Infer a JSON Schema (types, required, enums, formats, ranges) from sample documents and report conflicts.",
-    inputs: &[
-        "samples:array<any>:-:required",
-        "detect_formats:boolean:-:=true",
-        "enum_limit:integer:-[0..50]:=10",
-    ],
+    inputs: &["samples:array<any>:-:required", "detect_formats:boolean:-:=true", "enum_limit:integer:-[0..50]:=10"],
     outputs: &["schema:any:-", "samples:integer:-", "conflicts:array<{path=string,types=array<string>}>:-"],
     method: "Structural merge of per-sample schemas; format detection (date-time, email, uri, uuid, ipv4); low-cardinality strings become enums.",
     reference: "JSON Schema 2020-12; Baazizi et al., EDBT 2019 parametric schema inference",

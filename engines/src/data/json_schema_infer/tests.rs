@@ -16,7 +16,8 @@ fn schema(samples: Value) -> Value {
 /// genson 1.x gives the same types and required members of the same samples: `SchemaBuilder.add_object` for each.
 #[test]
 fn types_and_required_members_are_those_of_genson() {
-    let inferred = schema(json!([{ "a": 1, "b": [1, 2.5], "c": null }, { "a": 7, "b": [], "c": "x", "d": { "e": true } }]));
+    let inferred =
+        schema(json!([{ "a": 1, "b": [1, 2.5], "c": null }, { "a": 7, "b": [], "c": "x", "d": { "e": true } }]));
     assert_eq!(inferred["required"], json!(["a", "b", "c"]));
     let properties = &inferred["properties"];
     assert_eq!(properties["a"], json!({ "type": "integer", "minimum": 1, "maximum": 7 }));
@@ -71,7 +72,8 @@ fn conflicts_have_their_place_and_null_is_none() {
 
 #[test]
 fn very_many_keys_are_a_map() {
-    let keys: Value = (0..1_500).map(|at| (format!("k{at}"), json!({ "n": at }))).collect::<serde_json::Map<_, _>>().into();
+    let keys: Value =
+        (0..1_500).map(|at| (format!("k{at}"), json!({ "n": at }))).collect::<serde_json::Map<_, _>>().into();
     let inferred = schema(json!([{ "counts": keys }]));
     let n = json!({ "type": "integer", "minimum": 0, "maximum": 1499 });
     let of = json!({ "type": "object", "properties": { "n": n }, "required": ["n"] });
