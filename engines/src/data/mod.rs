@@ -6,6 +6,7 @@ mod json_diff_patch;
 mod json_query;
 mod json_schema_infer;
 mod json_schema_validate;
+mod json_transform;
 mod stack;
 #[cfg(feature = "tables")]
 mod table_query;
@@ -18,6 +19,7 @@ pub static ENGINES: &[&Engine] = &[
     #[cfg(feature = "tables")]
     &table_query::ENGINE,
     &json_query::ENGINE,
+    &json_transform::ENGINE,
     &json_schema_validate::ENGINE,
     &json_schema_infer::ENGINE,
     &json_diff_patch::ENGINE,

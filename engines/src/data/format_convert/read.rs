@@ -109,7 +109,8 @@ fn typed(field: &str) -> Value {
         _ if field.is_empty() => return Value::Null,
         _ => return field.into(),
     };
-    if value.to_string() == field { value } else { field.into() }
+    let written = value.to_string();
+    if written == field { value } else { field.into() }
 }
 
 fn msgpack(bytes: &[u8]) -> Result<Document, Failure> {
