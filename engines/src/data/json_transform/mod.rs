@@ -113,9 +113,8 @@ fn run(input: &Input, steps: usize) -> Result<(Vec<Value>, bool), Failure> {
     let natives = natives::all();
     let known: Vec<&str> = natives.iter().map(|(name, ..)| *name).collect();
     let main = parse::Def { name: MAIN, args: names.iter().map(String::as_str).collect(), body: program };
-    let mut defs: Vec<parse::Def<&str>> = natives::definitions();
-    defs.push(main);
-    let defs = defs.into_iter().map(|def| rewrite::definition(def, &known));
+    let mut defs: Vec<parse::Def<&str>> = library(&known).to_vec();
+    defs.push(rewrite::definition(main, &known));
 
     let arguments = if names.is_empty() { String::new() } else { format!("({})", names.join(";")) };
     // The lexer would refuse the name, so what calls it is a definition too.
@@ -126,7 +125,7 @@ fn run(input: &Input, steps: usize) -> Result<(Vec<Value>, bool), Failure> {
     };
     let code = format!("muster_main{arguments}");
     let arena = Arena::default();
-    let modules = Loader::new(defs.chain([call])).load(&arena, File { code: code.as_str(), path: () });
+    let modules = Loader::new(defs.into_iter().chain([call])).load(&arena, File { code: code.as_str(), path: () });
     let modules = modules.map_err(|_| Failure::internal("the call of a jq program is no jq program"))?;
     let compiler = Compiler::default().with_funs(natives).with_global_vars(names.iter().map(String::as_str));
     let filter = compiler.compile(modules).map_err(|errors| undefined(&errors))?;
@@ -136,6 +135,13 @@ fn run(input: &Input, steps: usize) -> Result<(Vec<Value>, bool), Failure> {
     let variables: Vec<Val> = input.variables.values().map(value::of_json).collect();
     let context = Ctx::<Kind>::new(data, Vars::new(variables));
     collect(filter.id.run((context, value::of_json(&input.document))), &meter)
+}
+
+/// What comes with jq, counted; read once.
+fn library(natives: &[&str]) -> &'static [parse::Def<&'static str>] {
+    static LIBRARY: OnceLock<Vec<parse::Def<&'static str>>> = OnceLock::new();
+    let counted = || natives::definitions().into_iter().map(|def| rewrite::definition(def, natives)).collect();
+    LIBRARY.get_or_init(counted)
 }
 
 fn collect<'a>(
