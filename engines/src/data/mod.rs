@@ -1,9 +1,10 @@
 //! Tables, documents and series (q105 to q121).
 
+mod datetime_calculate;
 mod json_schema_validate;
 mod unit_calculate;
 
 use crate::Engine;
 
 /// The engines of this family, by number.
-pub static ENGINES: &[&Engine] = &[&json_schema_validate::ENGINE, &unit_calculate::ENGINE];
+pub static ENGINES: &[&Engine] = &[&json_schema_validate::ENGINE, &unit_calculate::ENGINE, &datetime_calculate::ENGINE];
