@@ -2,9 +2,11 @@
 
 mod datetime_calculate;
 mod json_schema_validate;
+mod table_expectations;
 mod unit_calculate;
 
 use crate::Engine;
 
 /// The engines of this family, by number.
-pub static ENGINES: &[&Engine] = &[&json_schema_validate::ENGINE, &unit_calculate::ENGINE, &datetime_calculate::ENGINE];
+pub static ENGINES: &[&Engine] =
+    &[&json_schema_validate::ENGINE, &unit_calculate::ENGINE, &datetime_calculate::ENGINE, &table_expectations::ENGINE];
