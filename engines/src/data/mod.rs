@@ -1,5 +1,6 @@
 //! Tables, documents and series (q105 to q121).
 
+mod data_drift;
 mod datetime_calculate;
 mod json_schema_validate;
 mod table_expectations;
@@ -8,5 +9,10 @@ mod unit_calculate;
 use crate::Engine;
 
 /// The engines of this family, by number.
-pub static ENGINES: &[&Engine] =
-    &[&json_schema_validate::ENGINE, &unit_calculate::ENGINE, &datetime_calculate::ENGINE, &table_expectations::ENGINE];
+pub static ENGINES: &[&Engine] = &[
+    &json_schema_validate::ENGINE,
+    &unit_calculate::ENGINE,
+    &datetime_calculate::ENGINE,
+    &table_expectations::ENGINE,
+    &data_drift::ENGINE,
+];
