@@ -3,6 +3,7 @@
 mod data_drift;
 mod datetime_calculate;
 mod json_schema_validate;
+mod series_resample;
 mod table_expectations;
 mod unit_calculate;
 
@@ -15,4 +16,5 @@ pub static ENGINES: &[&Engine] = &[
     &datetime_calculate::ENGINE,
     &table_expectations::ENGINE,
     &data_drift::ENGINE,
+    &series_resample::ENGINE,
 ];
