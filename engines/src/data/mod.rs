@@ -4,6 +4,7 @@ mod data_drift;
 mod datetime_calculate;
 mod json_schema_validate;
 mod series_resample;
+mod table_anonymise;
 mod table_expectations;
 mod unit_calculate;
 
@@ -17,4 +18,5 @@ pub static ENGINES: &[&Engine] = &[
     &table_expectations::ENGINE,
     &data_drift::ENGINE,
     &series_resample::ENGINE,
+    &table_anonymise::ENGINE,
 ];
