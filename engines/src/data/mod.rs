@@ -1,5 +1,7 @@
 //! Tables, documents and series (q105 to q121).
 
+#[cfg(feature = "contacts")]
+mod contact_normalise;
 mod data_drift;
 mod datetime_calculate;
 mod json_schema_validate;
@@ -19,4 +21,6 @@ pub static ENGINES: &[&Engine] = &[
     &data_drift::ENGINE,
     &series_resample::ENGINE,
     &table_anonymise::ENGINE,
+    #[cfg(feature = "contacts")]
+    &contact_normalise::ENGINE,
 ];
