@@ -8,6 +8,7 @@ mod json_schema_validate;
 mod series_resample;
 mod table_anonymise;
 mod table_expectations;
+mod telemetry_decode;
 mod unit_calculate;
 
 use crate::Engine;
@@ -23,4 +24,5 @@ pub static ENGINES: &[&Engine] = &[
     &table_anonymise::ENGINE,
     #[cfg(feature = "contacts")]
     &contact_normalise::ENGINE,
+    &telemetry_decode::ENGINE,
 ];
