@@ -5,6 +5,7 @@ mod contact_normalise;
 mod data_drift;
 mod datetime_calculate;
 mod json_schema_validate;
+mod record_linkage;
 mod series_resample;
 mod table_anonymise;
 mod table_expectations;
@@ -16,6 +17,7 @@ use crate::Engine;
 /// The engines of this family, by number.
 pub static ENGINES: &[&Engine] = &[
     &json_schema_validate::ENGINE,
+    &record_linkage::ENGINE,
     &unit_calculate::ENGINE,
     &datetime_calculate::ENGINE,
     &table_expectations::ENGINE,
