@@ -270,4 +270,20 @@ mod tests {
             let _either = run(json!({ "expression": format!("{deep}1") }));
         }
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+        /// Read or refused: only a fault of ours, or a panic, is wrong.
+        #[test]
+        fn no_expression_is_a_fault(
+            parts in proptest::collection::vec(
+                "[0-9.]{1,4}|[-+*/^!%()]| to | m| kg| °C| sin | log10 | sqrt |pi| mod |nCr|e|;|=|x|i|'a'|d6| of ", 1..10,
+            ),
+            to in "|m|hex|fraction|base 3|words|roman|3 dp",
+        ) {
+            let output = run(json!({ "expression": parts.concat(), "to": to }));
+            proptest::prop_assert!(!matches!(output, Err(Failure::Internal { .. })), "{output:?}");
+        }
+    }
 }

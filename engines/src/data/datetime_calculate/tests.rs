@@ -141,3 +141,23 @@ fn what_cannot_be_read_says_what_can() {
         assert!(matches!(ENGINE.run(input.clone(), &Context::default()), Err(Failure::Invalid { .. })), "{input}");
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
+
+    /// Up to the ends of the calendar: read or refused.
+    #[test]
+    fn no_time_is_a_fault(
+        operation in "parse|convert|add|difference|business-days|range",
+        value in "-?[0-9]{1,14}|(0001|9999|-009999|2026)-(01|12|02)-(01|31|29)(T23:59:60|T02:30)?(Z|\\[Europe/Paris\\])?",
+        other in "(0001|9999|-009999|2026)-(01|12)-(01|31)",
+        amount in "-?P[0-9]{1,7}(Y|M|W|D)|-?[0-9]{1,6}( business days)?|PT[0-9]{1,9}S|days|years",
+    ) {
+        let input = json!({
+            "operation": operation, "value": value, "other": other, "amount": amount, "to_timezone": "Asia/Kathmandu",
+            "holidays": ["2026-12-25"],
+        });
+        let output = ENGINE.run(input, &Context::default());
+        proptest::prop_assert!(!matches!(output, Err(Failure::Internal { .. })), "{output:?}");
+    }
+}

@@ -174,3 +174,53 @@ fn payloads_that_are_cut_short_or_unknown() {
         assert!(matches!(ENGINE.run(input.clone(), &Context::default()), Err(Failure::Invalid { .. })), "{input}");
     }
 }
+
+mod property {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KINDS: [&str; 20] = [
+        "GGA", "RMC", "GLL", "GNS", "GSA", "GSV", "GST", "VTG", "ZDA", "HDT", "MTW", "MWV", "DPT", "DBK", "DBS", "VHW",
+        "MDA", "TXT", "TTM", "BWC",
+    ];
+
+    fn summed(start: char, body: &str) -> String {
+        format!("{start}{body}*{:02X}", body.bytes().fold(0, |sum, byte| sum ^ byte))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Whatever is between the commas of a sentence whose checksum is right, it is read or told as an error.
+        #[test]
+        fn every_sentence_is_read_or_told(
+            kind in prop::sample::select(&KINDS[..]),
+            fields in prop::collection::vec("[0-9]{0,6}\\.?[0-9]{0,4}|-?[0-9]{1,12}|[A-Z]|[ -)+-~]{0,8}", 0..16),
+        ) {
+            let output = run(json!({ "payload": summed('$', &format!("GP{kind},{}", fields.join(","))) }));
+            let told = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
+            prop_assert!(told > 0, "{output}");
+        }
+
+        #[test]
+        fn every_ais_sentence_is_read_or_told(
+            parts in prop::collection::vec(("[0-9]", "[0-9]", "[0-9]?", "[0-W`-w]{0,80}", "[0-7]"), 1..4),
+        ) {
+            let line = |(total, part, id, text, fill): &(String, String, String, String, String)| {
+                summed('!', &format!("AIVDM,{total},{part},{id},A,{text},{fill}"))
+            };
+            let output = run(json!({ "payload": parts.iter().map(line).collect::<Vec<_>>().join("\n") }));
+            let told = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
+            prop_assert!(told > 0, "{output}");
+        }
+
+        #[test]
+        fn all_bytes_are_read_as_lpp(bytes in prop::collection::vec(prop::sample::select(&[0_u8, 1, 2, 103, 104, 113, 136, 255][..]), 1..40)) {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let output = run(json!({ "payload": hex, "format": "cayenne-lpp" }));
+            let told = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
+            prop_assert!(told > 0, "{output}");
+        }
+    }
+}
