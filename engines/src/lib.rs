@@ -9,6 +9,8 @@ pub mod context;
 pub mod engine;
 pub mod grammar;
 pub mod registry;
+#[cfg(feature = "repository")]
+pub mod workspace;
 
 pub mod code;
 pub mod data;
