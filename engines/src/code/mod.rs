@@ -1,6 +1,16 @@
 //! Source code and what surrounds it (q187 to q202).
 
+#[cfg(feature = "repository")]
+mod code_search;
+#[cfg(feature = "repository")]
+mod repo_tree;
+
 use crate::Engine;
 
 /// The engines of this family, by number.
-pub static ENGINES: &[&Engine] = &[];
+pub static ENGINES: &[&Engine] = &[
+    #[cfg(feature = "repository")]
+    &repo_tree::ENGINE,
+    #[cfg(feature = "repository")]
+    &code_search::ENGINE,
+];
