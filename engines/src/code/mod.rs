@@ -1,9 +1,13 @@
 //! Source code and what surrounds it (q187 to q202).
 
+#[cfg(feature = "ast")]
+mod code_outline;
 #[cfg(feature = "repository")]
 mod code_search;
 #[cfg(feature = "repository")]
 mod repo_tree;
+#[cfg(feature = "ast")]
+mod syntax;
 
 use crate::Engine;
 
@@ -13,4 +17,6 @@ pub static ENGINES: &[&Engine] = &[
     &repo_tree::ENGINE,
     #[cfg(feature = "repository")]
     &code_search::ENGINE,
+    #[cfg(feature = "ast")]
+    &code_outline::ENGINE,
 ];
