@@ -1,6 +1,8 @@
 //! Source code and what surrounds it (q187 to q202).
 
 #[cfg(feature = "ast")]
+mod code_complexity;
+#[cfg(feature = "ast")]
 mod code_outline;
 #[cfg(feature = "repository")]
 mod code_search;
@@ -19,4 +21,6 @@ pub static ENGINES: &[&Engine] = &[
     &code_search::ENGINE,
     #[cfg(feature = "ast")]
     &code_outline::ENGINE,
+    #[cfg(feature = "ast")]
+    &code_complexity::ENGINE,
 ];
