@@ -9,6 +9,8 @@ mod code_search;
 #[cfg(feature = "repository")]
 mod repo_tree;
 #[cfg(feature = "ast")]
+mod structural_search;
+#[cfg(feature = "ast")]
 mod syntax;
 
 use crate::Engine;
@@ -23,4 +25,6 @@ pub static ENGINES: &[&Engine] = &[
     &code_outline::ENGINE,
     #[cfg(feature = "ast")]
     &code_complexity::ENGINE,
+    #[cfg(feature = "ast")]
+    &structural_search::ENGINE,
 ];
