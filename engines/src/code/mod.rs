@@ -1,5 +1,6 @@
 //! Source code and what surrounds it (q187 to q202).
 
+mod code_clones;
 #[cfg(feature = "ast")]
 mod code_complexity;
 #[cfg(feature = "ast")]
@@ -27,4 +28,5 @@ pub static ENGINES: &[&Engine] = &[
     &code_complexity::ENGINE,
     #[cfg(feature = "ast")]
     &structural_search::ENGINE,
+    &code_clones::ENGINE,
 ];

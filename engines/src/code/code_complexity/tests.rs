@@ -162,7 +162,8 @@ fn other_languages_as_lizard_counts_them() {
         switch (a) { case 1: break; case 2: break; default: } try {} catch (e) {} return a ? b : c }";
     let rust = "fn f(a: i32, b: i32) -> i32 { if a > 1 && b > 1 { return 1; } for x in 0..a { while b > 1 {} } \
         loop { break; } match a { 1 => 1, 2 | 3 => 2, _ => 4 } }";
-    let cases: [(&str, &str, &[(u64, u64)]); 5] = [
+    type Measures = &'static [(u64, u64)];
+    let cases: [(&str, &str, Measures); 5] = [
         ("c", c, &[(11, 2), (1, 0)]),
         ("java", java, &[(9, 2)]),
         ("go", go, &[(7, 3)]),
