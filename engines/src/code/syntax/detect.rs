@@ -42,8 +42,8 @@ const BEGINNINGS: [(Language, &[&str]); 7] = [
     ),
 ];
 
-/// Lines that are looked at for beginnings.
-const LINES: usize = 500;
+/// How much of a source is parsed in every language to guess which it is in, in bytes.
+const SAMPLE: usize = 16 * 1024;
 
 /// The language that the end of a file's name tells.
 fn of_filename(name: &str) -> Option<Language> {
@@ -80,31 +80,31 @@ pub fn choose(
 }
 
 fn guess(source: &str, context: &Context) -> Result<(Language, Tree), Failure> {
-    let mut best: Option<(usize, usize, Language, Tree)> = None;
-    let mut refused = None;
+    let sample = sample(source);
+    let mut best: Option<(usize, usize, Language)> = None;
     for (language, beginnings) in BEGINNINGS {
-        let tree = match parse(source, language, "source") {
-            Ok(tree) => tree,
-            Err(failure) => {
-                refused = Some(failure);
-                continue;
-            }
-        };
+        // What cannot be parsed as a language is not in it.
+        let Ok(tree) = parse(sample, language, "source") else { continue };
         let begins = |line: &str| beginnings.iter().any(|beginning| line.starts_with(beginning));
-        let alike = source.lines().take(LINES).filter(|line| begins(line.trim_start())).count();
+        let alike = sample.lines().filter(|line| begins(line.trim_start())).count();
         let (lost, unlike) = (unread(&tree), usize::MAX - alike);
-        if best.as_ref().is_none_or(|&(least, fewest, ..)| (lost, unlike) < (least, fewest)) {
-            best = Some((lost, unlike, language, tree));
+        if best.is_none_or(|(least, fewest, _)| (lost, unlike) < (least, fewest)) {
+            best = Some((lost, unlike, language));
         }
     }
-    match (best, refused) {
-        (Some((.., language, tree)), _) => {
-            context.warn(format!("the language was guessed: {}", language.name()));
-            Ok((language, tree))
-        }
-        (None, Some(failure)) => Err(failure),
-        (None, None) => Err(Failure::internal("there is no language")),
+    let message = "is in none of the languages: name the one it should be read as in language";
+    let (_, _, language) = best.ok_or_else(|| Failure::invalid(&["source"], message))?;
+    context.warn(format!("the language was guessed: {}", language.name()));
+    Ok((language, parse(source, language, "source")?))
+}
+
+/// The first lines of a source, at most [`SAMPLE`] bytes of them.
+fn sample(source: &str) -> &str {
+    if source.len() <= SAMPLE {
+        return source;
     }
+    let start = source.get(..source.floor_char_boundary(SAMPLE)).unwrap_or_default();
+    start.rfind('\n').and_then(|end| start.get(..end)).unwrap_or(start)
 }
 
 /// Bytes in errors, and a byte for each thing that is missing.
