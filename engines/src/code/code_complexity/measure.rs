@@ -103,7 +103,7 @@ impl<'s, 't> Walk<'s, 't> {
         frame.role = role(node);
         let parent = around.node.map_or("", |node| node.kind());
         self.decide(decisions(node, parent, frame.role, self.language, self.source));
-        frame.nesting = around.nesting + usize::from(self.nests(&around, field, frame.role, node));
+        frame.nesting = around.nesting + usize::from(self.nests(&around, field, frame.role));
         let is_else_if =
             frame.role == Role::If && (around.is_counted_else || (around.role == Role::If && field == "alternative"));
         match frame.role {
@@ -136,7 +136,7 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// Whether a node is one level deeper than the one around it.
-    fn nests(&self, around: &Frame<'t>, field: &str, role: Role, node: Node<'t>) -> bool {
+    fn nests(&self, around: &Frame<'t>, field: &str, role: Role) -> bool {
         match around.role {
             Role::If | Role::Elif if matches!(field, "condition" | "initializer") => false,
             Role::If => !(field == "alternative" && matches!(role, Role::If | Role::Elif | Role::Else)),
@@ -146,13 +146,13 @@ impl<'s, 't> Walk<'s, 't> {
             Role::Switch => !matches!(field, "condition" | "value" | "subject" | "initializer" | "alias"),
             Role::Ternary => field != "condition",
             // The body of a function that stands in another; of a decorator's only function it is the decorator's own.
-            Role::Function => self.open.len() > 1 && field == "body" && !self.is_decorated(around, node),
+            Role::Function => self.open.len() > 1 && field == "body" && !self.is_decorated(around),
             _ => false,
         }
     }
 
     /// Campbell, appendix A, "Python: Decorators": a function that only defines another and returns it.
-    fn is_decorated(&self, function: &Frame<'t>, _body: Node<'t>) -> bool {
+    fn is_decorated(&self, function: &Frame<'t>) -> bool {
         if self.language != Language::Python {
             return false;
         }

@@ -254,3 +254,57 @@ fn what_is_deep_or_broken_ends() {
         }
     }
 }
+
+/// Pieces of code, put together at random, in every language.
+#[test]
+fn any_source_has_an_answer() {
+    use proptest::prelude::*;
+    let pieces = [
+        "def f(a):\n",
+        "    ",
+        "if a and (b or c):",
+        "else",
+        "elif x:",
+        " { ",
+        " } ",
+        "fn g(x: u8) ",
+        "match y ",
+        "_ => ",
+        "function ",
+        "() => ",
+        "(",
+        ")",
+        ";\n",
+        "switch (a) ",
+        "case 1: ",
+        "default: ",
+        "try ",
+        "catch (e) ",
+        "x ? y : z",
+        "for (;;) ",
+        "break a",
+        "void h(void) ",
+        "class A ",
+        "func (p *T) m() ",
+        "\n",
+        "é",
+        "'s'",
+        "// c\n",
+        "goto q",
+    ];
+    let languages = ["auto", "rust", "python", "javascript", "typescript", "go", "java", "c"];
+    let text = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..20).prop_map(|pieces| pieces.concat());
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+        ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
+    runner
+        .run(&(text, prop::sample::select(languages.to_vec())), |(source, language)| {
+            for engine in [&ENGINE, &crate::code::code_outline::ENGINE] {
+                let outcome = engine.run(json!({ "source": source, "language": language }), &Context::default());
+                prop_assert!(outcome.is_ok(), "{outcome:?}");
+            }
+            Ok(())
+        })
+        .unwrap();
+}

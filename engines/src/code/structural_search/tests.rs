@@ -114,11 +114,56 @@ fn what_is_deep_wide_or_long_ends() {
     let deep = "(".repeat(2_000) + "1" + &")".repeat(2_000);
     assert!(matches!(run("javascript", &deep, "$A == $A", None), Err(Failure::Invalid { .. })));
     assert!(matches!(run("javascript", "1", &deep, None), Err(Failure::Invalid { .. })));
-    let within = "(".repeat(400) + "1" + &")".repeat(400);
+    let within = "(".repeat(900) + "1" + &")".repeat(900);
     let equal = run("javascript", &format!("{within} == {within}"), "$A == $A", None).unwrap();
     assert_eq!(equal["count"], 1);
     let wide = "f(1);\n".repeat(MAX_MATCHES + 1);
     assert!(matches!(run("javascript", &wide, "f($A)", None), Err(Failure::TooLarge { .. })));
     let long = " ".repeat(MAX_SOURCE + 1);
     assert!(matches!(run("javascript", &long, "f($A)", None), Err(Failure::TooLarge { .. })));
+}
+
+/// Pieces of patterns, put together at random, in every language.
+#[test]
+fn any_pattern_has_an_answer() {
+    use proptest::prelude::*;
+    let pieces = [
+        "$A",
+        "$$$B",
+        "$_",
+        "$$$",
+        "$",
+        "foo(",
+        ")",
+        "{",
+        "}",
+        ";",
+        " ",
+        "\n    ",
+        "=",
+        "µ",
+        "\u{10000}",
+        "é",
+        "if ",
+        "'",
+        "1",
+        ",",
+    ];
+    let languages = ["rust", "python", "javascript", "typescript", "go", "java", "c"];
+    let text =
+        || prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| pieces.concat());
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+        ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
+    runner
+        .run(
+            &(text(), text(), text(), prop::sample::select(languages.to_vec())),
+            |(source, pattern, rewrite, language)| {
+                let outcome = run(language, &source, &pattern, Some(&rewrite));
+                prop_assert!(!matches!(outcome, Err(Failure::Internal { .. })), "{outcome:?}");
+                Ok(())
+            },
+        )
+        .unwrap();
 }

@@ -10,12 +10,13 @@ use crate::Failure;
 pub use detect::choose;
 
 /// The longest source that is parsed, in bytes.
-pub const MAX_SOURCE: usize = 1024 * 1024;
+pub const MAX_SOURCE: usize = 512 * 1024;
 /// The deepest tree of those engines whose library goes down into it by recursion.
-pub const MAX_NESTING: usize = 500;
-/// A parser reports its progress after about 100 operations; a byte takes less than one, and recovery from errors a
-/// multiple of that. What takes more is no source code.
-const LEAST_REPORTS: usize = 10_000;
+pub const MAX_NESTING: usize = 1_000;
+/// A parser reports its progress about every 100 operations: for source code once in 60 to 100 bytes, and once in 30
+/// where nearly all of it is errors. What takes several times that is stopped.
+const LEAST_REPORTS: usize = 2_000;
+const BYTES_OF_A_REPORT: usize = 8;
 
 /// A language with a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub fn parse(source: &str, language: Language, field: &str) -> Result<Tree, Fail
     }
     let mut parser = Parser::new();
     parser.set_language(&language.grammar()).map_err(Failure::internal)?;
-    let mut left = LEAST_REPORTS + source.len();
+    let mut left = LEAST_REPORTS + source.len() / BYTES_OF_A_REPORT;
     let mut progress = |_: &tree_sitter::ParseState| match left.checked_sub(1) {
         Some(rest) => {
             left = rest;
