@@ -2,9 +2,18 @@
 
 mod changelog_build;
 mod patch_analyse;
+mod sql_analyse;
+mod test_report;
 mod version_resolve;
+mod xml;
 
 use crate::Engine;
 
 /// The engines of this family, by number.
-pub static ENGINES: &[&Engine] = &[&version_resolve::ENGINE, &patch_analyse::ENGINE, &changelog_build::ENGINE];
+pub static ENGINES: &[&Engine] = &[
+    &version_resolve::ENGINE,
+    &patch_analyse::ENGINE,
+    &changelog_build::ENGINE,
+    &sql_analyse::ENGINE,
+    &test_report::ENGINE,
+];
