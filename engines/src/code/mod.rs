@@ -1,6 +1,7 @@
 //! Source code and what surrounds it (q187 to q202).
 
 mod changelog_build;
+mod dependency_graph;
 mod patch_analyse;
 mod sql_analyse;
 mod test_report;
@@ -11,6 +12,7 @@ use crate::Engine;
 
 /// The engines of this family, by number.
 pub static ENGINES: &[&Engine] = &[
+    &dependency_graph::ENGINE,
     &version_resolve::ENGINE,
     &patch_analyse::ENGINE,
     &changelog_build::ENGINE,
