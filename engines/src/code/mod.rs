@@ -3,6 +3,7 @@
 mod changelog_build;
 mod dependency_graph;
 mod patch_analyse;
+mod sbom_build;
 mod sql_analyse;
 mod test_report;
 mod version_resolve;
@@ -13,6 +14,7 @@ use crate::Engine;
 /// The engines of this family, by number.
 pub static ENGINES: &[&Engine] = &[
     &dependency_graph::ENGINE,
+    &sbom_build::ENGINE,
     &version_resolve::ENGINE,
     &patch_analyse::ENGINE,
     &changelog_build::ENGINE,
