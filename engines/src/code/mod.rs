@@ -2,6 +2,7 @@
 
 mod changelog_build;
 mod dependency_graph;
+mod licence_detect;
 mod patch_analyse;
 mod sbom_build;
 mod sql_analyse;
@@ -15,6 +16,7 @@ use crate::Engine;
 pub static ENGINES: &[&Engine] = &[
     &dependency_graph::ENGINE,
     &sbom_build::ENGINE,
+    &licence_detect::ENGINE,
     &version_resolve::ENGINE,
     &patch_analyse::ENGINE,
     &changelog_build::ENGINE,
