@@ -8,9 +8,13 @@ mod code_complexity;
 mod code_outline;
 #[cfg(feature = "repository")]
 mod code_search;
+mod dependency_graph;
+mod licence_detect;
 mod patch_analyse;
 #[cfg(feature = "repository")]
 mod repo_tree;
+mod sbom_build;
+mod stacktrace_analyse;
 #[cfg(feature = "ast")]
 mod structural_search;
 #[cfg(feature = "ast")]
@@ -29,9 +33,13 @@ pub static ENGINES: &[&Engine] = &[
     &code_outline::ENGINE,
     #[cfg(feature = "ast")]
     &code_complexity::ENGINE,
+    &stacktrace_analyse::ENGINE,
     #[cfg(feature = "ast")]
     &structural_search::ENGINE,
     &code_clones::ENGINE,
+    &dependency_graph::ENGINE,
+    &sbom_build::ENGINE,
+    &licence_detect::ENGINE,
     &version_resolve::ENGINE,
     &patch_analyse::ENGINE,
     &changelog_build::ENGINE,
