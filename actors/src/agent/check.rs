@@ -129,7 +129,10 @@ impl<'a> Check<'a> {
         plan
     }
 
-    fn step(&mut self, row: &'a StepRow, before: &mut Before<'a>) -> Option<PlanStep> {
+    fn step<'p>(&mut self, row: &'a StepRow, before: &mut Before<'p>) -> Option<PlanStep>
+    where
+        'a: 'p,
+    {
         let at = format!("step {}", row.name);
         if !is_name(&row.name) {
             self.wrong(format_args!("{at}: it is no name (small letters, digits, underscores)"));
