@@ -153,9 +153,10 @@ impl<'a> Check<'a> {
                 self.wrong(format_args!("{at}: {} needs the input {}, which is not bound", engine.id, field.name));
             }
         }
-        let inputs = row.bind.iter().filter_map(|(name, value)| {
-            Some((name.clone(), self.input(row, engine, name, value, before)?))
-        });
+        let inputs = row
+            .bind
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), self.input(row, engine, name, value, before)?)));
         let bind = inputs.collect();
         before.steps.push((&row.name, engine));
         if row.when.is_some() {

@@ -141,9 +141,7 @@ impl Reference {
             (Type::Prim(Prim::Any), _) | (Type::Array(_), Hop::Each) => Ok(kind.clone()),
             (Type::Array(item), Hop::Index(_)) => Ok((**item).clone()),
             (_, Hop::Index(_) | Hop::Each) => Err(format!("{self}: {kind} is no array")),
-            (Type::Array(item), Hop::Field(name)) => {
-                self.field(item, name).map(|field| Type::Array(Box::new(field)))
-            }
+            (Type::Array(item), Hop::Field(name)) => self.field(item, name).map(|field| Type::Array(Box::new(field))),
             (kind, Hop::Field(name)) => self.field(kind, name),
         }
     }

@@ -107,12 +107,7 @@ impl Work for AgentWork {
 }
 
 impl AgentWork {
-    pub fn new(
-        agents: Agents,
-        engines: Arc<dyn EngineRunner>,
-        models: Arc<dyn Models>,
-        options: AgentOptions,
-    ) -> Self {
+    pub fn new(agents: Agents, engines: Arc<dyn EngineRunner>, models: Arc<dyn Models>, options: AgentOptions) -> Self {
         Self { agents, engines, models, options }
     }
 
@@ -128,9 +123,7 @@ impl AgentWork {
         match free::next(agent, view, past, self.options, has_model) {
             Move::AskModel => spec("plan", StepKind::Model, &Duty::AskModel, None),
             Move::Call { at, name } => spec(&name, StepKind::Engine, &Duty::Call { at, name: name.clone() }, None),
-            Move::WriteUp => {
-                spec("write-up", StepKind::Writeup, &Duty::WriteUp, u32::try_from(past.len() + 1).ok())
-            }
+            Move::WriteUp => spec("write-up", StepKind::Writeup, &Duty::WriteUp, u32::try_from(past.len() + 1).ok()),
         }
     }
 
@@ -154,7 +147,11 @@ impl AgentWork {
         match duty {
             Duty::AskModel => {
                 let model = self.models.planner().ok_or_else(|| {
-                    StepError::new("PROVIDER_FAILED", "no model that can call tools is there now", crate::task::Retry::Soon)
+                    StepError::new(
+                        "PROVIDER_FAILED",
+                        "no model that can call tools is there now",
+                        crate::task::Retry::Soon,
+                    )
                 })?;
                 let models = Arc::clone(&self.models);
                 free::ask_model(&agent, &ask, steered, model, models, self.options, &desk).await
@@ -185,9 +182,10 @@ impl AgentWork {
             let input = plan::input(step, &walked.scope(view, steered));
             (step.engine, input)
         };
-        let lacks = engine.fields().inputs.iter().find(|field| {
-            field.need == muster_engines::grammar::Need::Required && input.get(&field.name).is_none()
-        });
+        let lacks =
+            engine.fields().inputs.iter().find(|field| {
+                field.need == muster_engines::grammar::Need::Required && input.get(&field.name).is_none()
+            });
         if let Some(field) = lacks {
             let detail = format!("step {name}: what its input {} is bound to is empty", field.name);
             return Err(StepError::new(PARAMS_MISSING, detail, crate::task::Retry::Never));

@@ -135,8 +135,7 @@ fn opening(
         agent.system_prompt,
         material.engines().first().map_or("q187 repo-tree", String::as_str),
     );
-    let mut messages =
-        vec![Message::text(Role::System, system), task(&step.view, &Value::Object(params.clone()))];
+    let mut messages = vec![Message::text(Role::System, system), task(&step.view, &Value::Object(params.clone()))];
     for instruction in &step.view.instructions {
         let text = format!("The operator redirects you:\n{}", cut(&instruction.text, options.output_bytes));
         messages.push(Message::text(Role::User, text));

@@ -7,8 +7,10 @@ use super::facts::{Fact, Source};
 use super::figures::{self, Figure};
 
 /// Words that tie a value to what stands before them.
-const LINKS: &[&str] =
-    &["is", "are", "was", "were", "of", "at", "=", ":", "equals", "only", "just", "stands", "now", "a", "an", "the", "still"];
+const LINKS: &[&str] = &[
+    "is", "are", "was", "were", "of", "at", "=", ":", "equals", "only", "just", "stands", "now", "a", "an", "the",
+    "still",
+];
 const BEINGS: &[&str] = &["is", "are", "was", "were"];
 const DENIALS: &[&str] = &["not", "never"];
 /// Links between a field and its value.
@@ -40,15 +42,17 @@ fn words(token: &str) -> [String; 2] {
 
 /// A word without what surrounds it.
 fn word(token: &str) -> String {
-    let around = |c: char| matches!(c, '(' | ')' | '[' | ']' | '*' | '_' | '`' | '"' | '“' | '”' | ',' | ';' | '!' | '?');
+    let around =
+        |c: char| matches!(c, '(' | ')' | '[' | ']' | '*' | '_' | '`' | '"' | '“' | '”' | ',' | ';' | '!' | '?');
     token.trim_matches(around).trim_end_matches(['.', ':']).trim_end_matches(around).to_lowercase()
 }
 
 fn contradicted(words: &[String], name: &str, fact: &Fact, choices: &[String], label: &str) -> Option<String> {
     let name_words: Vec<&str> = name.split(' ').collect();
-    let places = words.windows(name_words.len()).enumerate().filter(|(_, window)| {
-        window.iter().zip(&name_words).all(|(word, name)| word == name)
-    });
+    let places = words
+        .windows(name_words.len())
+        .enumerate()
+        .filter(|(_, window)| window.iter().zip(&name_words).all(|(word, name)| word == name));
     for (at, _) in places {
         let (before, after) = (words.get(..at)?, words.get(at + name_words.len()..)?);
         let said = match fact {

@@ -55,7 +55,12 @@ pub(in crate::agent) struct Facts {
 }
 
 impl Facts {
-    pub(in crate::agent) fn of(agent: &Agent, material: &Material<'_>, params: &Map<String, Value>, task: &str) -> Self {
+    pub(in crate::agent) fn of(
+        agent: &Agent,
+        material: &Material<'_>,
+        params: &Map<String, Value>,
+        task: &str,
+    ) -> Self {
         let mut sources: Vec<Source> = Vec::new();
         let mut own = format!("{} {} {}", agent.name, agent.summary, agent.id);
         for used in &material.uses {
