@@ -143,6 +143,8 @@ fn a_field_is_not_given_another_value() {
         ("q202: coverage: 80.", "whose coverage is 63.4"),
         ("q202: 131 failed.", "whose failed is 7"),
         ("q202: no failures.", "whose failures is 3"),
+        ("q202: seven failures.", "whose failures is 3"),
+        ("q202: 3 failed.", "whose failed is 7"),
         ("q202: the report is valid.", "whose valid is false"),
         ("q202: the verdict is clear.", "whose verdict is warn"),
         ("q187: max depth is 12.", "whose max depth is 5"),
