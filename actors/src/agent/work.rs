@@ -93,11 +93,16 @@ impl Work for AgentWork {
         if let Some(result) = result(agent, view, &past) {
             return Ok(Next::Done(result));
         }
-        let has_model = if self.models.planner().is_some() { HasModel::Yes } else { HasModel::No };
-        match (free::begun(agent, &past), has_model) {
-            (Some(Begun::Freely), _) | (None, HasModel::Yes) => Ok(self.freely(agent, view, &past, has_model)),
-            (Some(Begun::ByPlan) | None, _) => Ok(by_plan(agent, view, &past)),
+        // How a task began it goes on, whatever the settings are by now.
+        let begun = free::begun(agent, &past);
+        if begun == Some(Begun::ByPlan) {
+            return Ok(by_plan(agent, view, &past));
         }
+        let has_model = if self.models.planner().is_some() { HasModel::Yes } else { HasModel::No };
+        Ok(match (begun, has_model) {
+            (None, HasModel::No) => by_plan(agent, view, &past),
+            _ => self.freely(agent, view, &past, has_model),
+        })
     }
 
     fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>> {

@@ -298,6 +298,7 @@ fn has_word(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, found)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         let after = text.get(at + found.len()..).and_then(|after| after.chars().next());
-        !(first && before.is_some_and(continues)) && !(last && after.is_some_and(continues))
+        let continued = (first && before.is_some_and(continues)) || (last && after.is_some_and(continues));
+        !continued
     })
 }
