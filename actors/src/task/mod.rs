@@ -17,5 +17,5 @@ pub use record::{
 };
 pub use work::{
     Admission, Desk, Finished, Instruction, Level, Next, Retry, StepAsk, StepError, StepKey, StepOutput, StepSpec,
-    View, Work,
+    Told, View, Work,
 };
