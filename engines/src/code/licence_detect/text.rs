@@ -94,8 +94,8 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The words that count by SPDX 2.3, Annex B: without white space, punctuation, case, comment signs, bullets and numbers of
-/// lists, copyright notices and titles, and with one spelling of each word.
+/// The words that count by SPDX 2.3, Annex B: without white space, punctuation, case, comment signs, bullets and
+/// numbers of lists, copyright notices and titles, and with one spelling of each word.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for line in text.lines() {

@@ -86,8 +86,8 @@ pub(super) fn culprit(thrown: &[Thrown], own: &Own<'_>, innermost: Innermost) ->
     })
 }
 
-/// BLAKE3, in hexadecimal, of the types and of the own frames without what differs from run to run and from build to build:
-/// line numbers, folders, addresses, counters. Without own frames all count, without frames the message.
+/// BLAKE3, in hexadecimal, of the types and of the own frames without what differs from run to run and from build to
+/// build: line numbers, folders, addresses, counters. Without own frames all count, without frames the message.
 pub(super) fn fingerprint(language: &str, thrown: &[Thrown], own: &Own<'_>) -> String {
     let mut parts = vec![language.to_owned()];
     parts.extend(thrown.iter().map(|thrown| thrown.error.kind.clone()));

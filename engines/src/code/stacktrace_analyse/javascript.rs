@@ -60,7 +60,8 @@ fn frame(line: &str) -> Option<Frame> {
     }
 }
 
-/// `async f (file:///app/a.js:10:5)`, `Object.<anonymous> [as g] (/app/b.js:1:1)`, `/app/c.js:5:10`, `Array.map (<anonymous>)`.
+/// `async f (file:///app/a.js:10:5)`, `Object.<anonymous> [as g] (/app/b.js:1:1)`, `/app/c.js:5:10`, `Array.map
+/// (<anonymous>)`.
 fn v8(rest: &str) -> Option<Frame> {
     let rest = rest.strip_prefix("async ").unwrap_or(rest);
     let (function, place) =
