@@ -120,8 +120,8 @@ impl Range {
         }
     }
 
-    /// Whether a version is within. The schemes of SemVer have their rule for pre-releases in it; PEP 440's is about all
-    /// candidates ([`Self::matching`]).
+    /// Whether a version is within. The schemes of SemVer have their rule for pre-releases in it; PEP 440's is about
+    /// all candidates ([`Self::matching`]).
     pub fn contains(&self, version: &Version) -> bool {
         match (self, version) {
             // Cargo, too, ignores build metadata.

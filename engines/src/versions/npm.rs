@@ -309,7 +309,8 @@ mod tests {
         }
     }
 
-    /// The documentation's "Hyphen Ranges": `1.2.3 - 2.3` is `>=1.2.3 <2.4.0-0`. Comparators beside each other all hold.
+    /// The documentation's "Hyphen Ranges": `1.2.3 - 2.3` is `>=1.2.3 <2.4.0-0`. Comparators beside each other all
+    /// hold.
     #[test]
     fn comparators_beside_each_other_all_hold() {
         assert!(fits("1.2.3 - 2.3", "2.3.9") && !fits("1.2.3 - 2.3", "2.4.0"));

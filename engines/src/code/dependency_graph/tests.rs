@@ -17,7 +17,8 @@ fn names(output: &Value) -> Vec<&str> {
     output["packages"].as_array().unwrap().iter().map(|package| package["name"].as_str().unwrap()).collect()
 }
 
-/// The Cargo.lock (version 4) that cargo makes of `bitflags` 1 and 2 and `sha2` 0.10, without `libc` and what follows it.
+/// The Cargo.lock (version 4) that cargo makes of `bitflags` 1 and 2 and `sha2` 0.10, without `libc` and what follows
+/// it.
 const CARGO_LOCK: &str = r#"
 version = 4
 [[package]]
@@ -91,8 +92,8 @@ fn what_cargo_tree_shows() {
     );
 }
 
-/// `npm ls --all --json` of the package-lock.json (version 3) that npm makes of debug 2.6.9 and ms 2.1.3: two versions of
-/// ms, one within debug's own folder.
+/// `npm ls --all --json` of the package-lock.json (version 3) that npm makes of debug 2.6.9 and ms 2.1.3: two versions
+/// of ms, one within debug's own folder.
 #[test]
 fn what_npm_ls_shows() {
     let lock = r#"{"name": "app", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {
@@ -174,8 +175,8 @@ fn the_example_of_go() {
     assert_eq!(package(&output, "example.com/new/thing/v2", "v2.3.4")["depth"], -1);
 }
 
-/// Maven, "Introduction to the POM" (the version in a property) and "Introduction to the Dependency Mechanism" (the version
-/// under dependencyManagement).
+/// Maven, "Introduction to the POM" (the version in a property) and "Introduction to the Dependency Mechanism" (the
+/// version under dependencyManagement).
 #[test]
 fn a_pom() {
     let text = r#"<?xml version="1.0"?><project xmlns="http://maven.apache.org/POM/4.0.0">

@@ -1,5 +1,5 @@
-//! Which licences may be parts of which, and what they ask for: after the FSF's "Various Licenses and Comments about Them"
-//! and the matrix of its GPL FAQ ("How are the various GNU licenses compatible with each other?").
+//! Which licences may be parts of which, and what they ask for: after the FSF's "Various Licenses and Comments about
+//! Them" and the matrix of its GPL FAQ ("How are the various GNU licenses compatible with each other?").
 
 use std::collections::BTreeSet;
 

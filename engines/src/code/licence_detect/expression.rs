@@ -12,8 +12,8 @@ use crate::Context;
 #[derive(Debug, Serialize)]
 pub(super) struct Described {
     pub valid: bool,
-    /// With identifiers as SPDX's list writes them and no bracket too many; of an invalid one what it may have meant, or
-    /// nothing.
+    /// With identifiers as SPDX's list writes them and no bracket too many; of an invalid one what it may have meant,
+    /// or nothing.
     pub normalised: String,
     /// By name, without exceptions.
     pub licences: Vec<String>,

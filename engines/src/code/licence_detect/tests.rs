@@ -114,8 +114,8 @@ fn the_coefficient_of_dice() {
     assert!(text::dice(&[], &[1]).abs() < 1e-12);
 }
 
-/// GPL FAQ, "How are the various GNU licenses compatible with each other?" (the matrix of `AllCompatibility`, rows "I want to
-/// use code under"), and the FSF's comments on Apache 2.0, MPL 2.0, CDDL, EPL and the original BSD licence.
+/// GPL FAQ, "How are the various GNU licenses compatible with each other?" (the matrix of `AllCompatibility`, rows "I
+/// want to use code under"), and the FSF's comments on Apache 2.0, MPL 2.0, CDDL, EPL and the original BSD licence.
 #[test]
 fn the_matrix_of_the_fsf() {
     for (component, project, fits) in [

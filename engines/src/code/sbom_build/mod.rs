@@ -203,9 +203,9 @@ fn licence(given: &Given, context: &Context) -> Licence {
     Licence::Named(text.to_owned())
 }
 
-/// NTIA, "The Minimum Elements For a Software Bill of Materials" (2021), "Data Fields": for each component the supplier,
-/// its name, its version, another unique identifier and its dependencies; for the document its author and the time. The
-/// author is this tool.
+/// NTIA, "The Minimum Elements For a Software Bill of Materials" (2021), "Data Fields": for each component the
+/// supplier, its name, its version, another unique identifier and its dependencies; for the document its author and the
+/// time. The author is this tool.
 fn weigh(bill: &Bill<'_>) -> (f64, Vec<Missing>) {
     let mut missing = Vec::new();
     for component in &bill.components {

@@ -70,8 +70,8 @@ fn given(format: &str) -> Value {
     })
 }
 
-/// CycloneDX 1.5 JSON reference: licences by id, expression or name; hashes; the graph from the subject down. The document
-/// passes cyclonedx-python-lib's strict JSON validator for 1.5.
+/// CycloneDX 1.5 JSON reference: licences by id, expression or name; hashes; the graph from the subject down. The
+/// document passes cyclonedx-python-lib's strict JSON validator for 1.5.
 #[test]
 fn cyclonedx_says_it_all() {
     let sbom = run(given("cyclonedx"))["sbom"].clone();

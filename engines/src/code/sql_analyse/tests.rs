@@ -55,7 +55,8 @@ fn a_with_that_moves_rows_writes() {
     assert_eq!(tables, ["products", "products_log"]);
 }
 
-/// sqlglot 30.30: `find_all(exp.Table)` and `find_all(exp.Column)` of the same; here with the tables that the aliases mean.
+/// sqlglot 30.30: `find_all(exp.Table)` and `find_all(exp.Column)` of the same; here with the tables that the aliases
+/// mean.
 #[test]
 fn aliases_become_tables() {
     let sql = "SELECT u.name, o.total FROM users AS u LEFT JOIN shop.orders o ON o.user_id = u.id WHERE u.age > $1";

@@ -128,10 +128,8 @@ impl Walk {
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                 self.columns.push((Some(plain(name)), "*".to_owned()));
             }
-            SelectItem::ExprWithAlias { expr, alias } if !matches!(expr, Expr::Identifier(id) if id.value == alias.value) =>
-            {
-                self.renamed.insert(alias.value.clone());
-            }
+            SelectItem::ExprWithAlias { expr: Expr::Identifier(name), alias } if name.value == alias.value => {}
+            SelectItem::ExprWithAlias { alias, .. } => drop(self.renamed.insert(alias.value.clone())),
             _ => {}
         }
     }

@@ -36,7 +36,8 @@ fn settled(case: Case) -> Case {
     Case { retried: case.retried && case.outcome == Outcome::Passed, ..case }
 }
 
-/// `=== 1 failed, 2 passed, 1 skipped in 0.12s ===`, in `-q` without the signs: passed, failed and skipped, and seconds.
+/// `=== 1 failed, 2 passed, 1 skipped in 0.12s ===`, in `-q` without the signs: passed, failed and skipped, and
+/// seconds.
 pub(super) fn summary(line: &str) -> Option<([u64; 3], f64)> {
     let line = line.trim().trim_matches('=').trim();
     let (counts, took) = line.rsplit_once(" in ")?;

@@ -17,8 +17,8 @@ fn totals(output: &Value) -> [u64; 3] {
     ["passed", "failed", "skipped"].map(|field| output[field].as_u64().unwrap())
 }
 
-/// TAP 14 specification, "Synopsis" and the examples of "Diagnostics" and "TODO tests": the second fails, the fourth is to
-/// be done and no failure.
+/// TAP 14 specification, "Synopsis" and the examples of "Diagnostics" and "TODO tests": the second fails, the fourth is
+/// to be done and no failure.
 #[test]
 fn the_example_of_tap() {
     let output = alone(

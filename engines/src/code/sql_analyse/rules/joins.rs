@@ -29,8 +29,8 @@ impl Links {
     }
 }
 
-/// The tables, but for those linked to the first, that a row of it meets in every combination. Conditions between columns
-/// without their table's name count for all: whose they are is not known.
+/// The tables, but for those linked to the first, that a row of it meets in every combination. Conditions between
+/// columns without their table's name count for all: whose they are is not known.
 pub(super) fn unlinked(select: &Select) -> Vec<String> {
     let (mut names, mut links) = (Vec::new(), Links::default());
     for table in &select.from {
