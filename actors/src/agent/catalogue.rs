@@ -87,8 +87,12 @@ fn same_plans(mistakes: &mut Vec<String>, rows: &[AgentRow]) {
     }
 }
 
-/// Why an agent is left out of this build, where it is.
+/// Why an agent is left out of this build, where it is. One that names what is no engine at all is a mistake instead.
 fn lacking(row: &AgentRow, built: &Built) -> Option<String> {
+    let named = row.plan.iter().map(|step| &step.engine).chain(&row.engines);
+    if named.into_iter().any(|id| built.get(id).is_none() && built.feature(id).is_none()) {
+        return None;
+    }
     let needs = |id: &str| built.feature(id).map(|feature| format!("{id} (cargo feature {feature})"));
     let mut lacks: Vec<String> = row.plan.iter().filter_map(|step| needs(&step.engine)).collect();
     lacks.dedup();

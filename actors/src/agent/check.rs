@@ -121,7 +121,9 @@ impl<'a> Check<'a> {
 
     fn without_engine(&mut self) {
         let row = self.row;
-        for step in row.plan.iter().filter(|step| self.built.get(&step.engine).is_none()) {
+        let unknown = |id: &str| self.built.get(id).is_none() && self.built.feature(id).is_none();
+        let unknown: Vec<_> = row.plan.iter().filter(|step| unknown(&step.engine)).collect();
+        for step in unknown {
             self.wrong(format_args!("step {}: {:?} is no engine", step.name, step.engine));
         }
     }

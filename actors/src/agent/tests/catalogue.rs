@@ -87,6 +87,14 @@ fn an_agent_without_an_optional_engine_of_its_plan_is_left_out_with_a_warning() 
 }
 
 #[test]
+fn an_optional_engine_hides_no_mistake() {
+    let gone = ["contact-normalise", "record-linkage"];
+    let without: Vec<_> = declared().iter().copied().filter(|engine| !gone.contains(&engine.id)).collect();
+    let mistakes = Agents::built_in(&without).unwrap_err();
+    assert_eq!(mistakes.0, ["agent data-cleaner: step dups: \"record-linkage\" is no engine"]);
+}
+
+#[test]
 fn an_engine_that_no_feature_brings_keeps_the_server_from_starting() {
     let without: Vec<_> = declared().iter().copied().filter(|engine| engine.id != "json-query").collect();
     let mistakes = Agents::built_in(&without).unwrap_err().to_string();
