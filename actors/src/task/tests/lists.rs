@@ -199,7 +199,8 @@ fn large_params_and_results_are_kept_beside_the_record_and_read_back() {
 #[test]
 fn ended_tasks_are_swept_after_their_time_with_all_that_is_theirs() {
     world::run(|tree| async move {
-        let bench = Bench::new(&tree, TaskSettings::default()).await;
+        let keep_ended = Duration::from_secs(60);
+        let bench = Bench::new(&tree, TaskSettings { keep_ended, ..TaskSettings::default() }).await;
         let id = bench.run(json!([{ "do": "ok" }])).await;
         bench.is(&id, Status::Succeeded).await;
         assert_eq!(bench.tasks.sweep().await, Ok(0));
