@@ -1,7 +1,8 @@
 //! What durable tasks cost: no-op tasks a second, a start with 100,000 of them, their memory, and how soon a kill is felt
 //! while 5,000 run and log as fast as they can.
 //!
-//! `cargo bench -p muster-actors --bench tasks` prints a table. The store is on this machine's disk.
+//! `cargo bench -p muster-actors --bench tasks` prints a table; `-- noops`, `-- queued` or `-- kills` a part of it. The
+//! store is on this machine's disk.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -90,11 +91,19 @@ fn main() -> Outcome<()> {
     actix_rt::System::new().block_on(async {
         let steps =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("steps").enable_all().build()?;
-        for in_flight in [1, 64, 512] {
-            noops(&steps, in_flight).await?;
+        let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+        let wanted = |part: &str| asked.is_empty() || asked.iter().any(|each| each == part);
+        if wanted("noops") {
+            for in_flight in [1, 64, 512] {
+                noops(&steps, in_flight).await?;
+            }
         }
-        queued(&steps).await?;
-        kills(&steps).await?;
+        if wanted("queued") {
+            queued(&steps).await?;
+        }
+        if wanted("kills") {
+            kills(&steps).await?;
+        }
         steps.shutdown_background();
         Ok(())
     })
