@@ -27,7 +27,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const QUEUED: usize = 100_000;
 const RUNNING: usize = 5_000;
-const KILLS: usize = 500;
+const KILLS: usize = 200;
 
 /// Takes what is published, and leaves it.
 #[derive(Debug)]
