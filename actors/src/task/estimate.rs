@@ -13,7 +13,7 @@ const DECAY: f64 = 0.98;
 pub(super) const ENOUGH: u64 = 5;
 
 /// The run times of one agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RunTimes {
     /// How much weighs in each bucket, by its number.
     weights: Vec<(u8, f64)>,
@@ -23,12 +23,6 @@ pub(super) struct RunTimes {
 impl Record for RunTimes {
     const TREE: Tree = Tree::Estimates;
     const SCHEMA: u16 = 1;
-}
-
-impl Default for RunTimes {
-    fn default() -> Self {
-        Self { weights: Vec::new(), samples: 0 }
-    }
 }
 
 /// The bucket of a run time.
