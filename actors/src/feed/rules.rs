@@ -127,7 +127,7 @@ impl ChannelRule {
     }
 
     /// Whose events the viewer is told, where not everybody's.
-    pub(super) fn only(&self, viewer: &Viewer) -> Option<Arc<str>> {
+    pub fn only(&self, viewer: &Viewer) -> Option<Arc<str>> {
         let limited = matches!(self.audience, Audience::Owners(_)) && self.kind == ChannelKind::Log;
         (limited && !viewer.permissions.has(self.permission)).then(|| Arc::clone(&viewer.id))
     }
