@@ -102,7 +102,7 @@ struct Session {
 /// What came of a frame.
 enum Came {
     Pushed(Value),
-    /// A reply, which the model has taken in; its follow-ups are sent.
+    /// A reply, which the model has taken in.
     Answered(Ask, Value),
 }
 
@@ -136,9 +136,7 @@ impl Session {
             model.push(&frame, Clock::system().now());
             return Ok(Came::Pushed(frame));
         };
-        for act in model.reply(&ask, &frame) {
-            self.act(act).await?;
-        }
+        model.reply(&ask, &frame);
         Ok(Came::Answered(ask, frame))
     }
 }

@@ -21,7 +21,7 @@ fn snapshot(tasks: &[(&str, &str)]) -> Value {
 
 fn connected(tasks: &[(&str, &str)]) -> Model {
     let mut model = Model::default();
-    assert!(model.reply(&Ask::Connect, &snapshot(tasks)).is_empty());
+    model.reply(&Ask::Connect, &snapshot(tasks));
     model
 }
 
@@ -54,8 +54,8 @@ fn a_snapshot_then_events_are_the_table() {
     let statuses: Vec<_> = model.shown().into_iter().map(|(id, row)| (id.as_str(), row.status.as_str())).collect();
     // The one that was made last is last, whatever its name.
     assert_eq!(statuses, [("task_1", "running"), ("task_3", "queued"), ("task_2", "running")]);
-    let progress = json!({ "ch": "agents", "off": 10, "ev": "task.progress", "data": { "task_id": "task_2", "percent": 75,
-        "phase": "write-up" } });
+    let progress = json!({ "ch": "agents", "off": 10, "ev": "task.progress", "data": { "task_id": "task_2",
+        "progress": { "percent": 75, "phase": "write-up" } } });
     model.push(&progress, NOW);
     assert_eq!((model.tasks["task_2"].percent, model.tasks["task_2"].phase.as_str()), (Some(75), "write-up"));
 }
@@ -135,19 +135,18 @@ fn a_filter_narrows_and_the_selection_stays_within() {
 fn logs_follow_the_selection_and_begin_with_what_came_before() {
     let mut model = connected(&[("task_1", "running"), ("task_2", "running")]);
     let asked = sent(&model.key(Key::Char('l')));
-    assert_eq!(asked, [json!({ "subscribe": { "ch": "tasks:task_1:logs" } })]);
-    let stands = json!({ "ok": { "ch": "tasks:task_1:logs", "epoch": "k3v9", "offset": 250, "recovered": false } });
-    let before = sent(&model.reply(&Ask::Logs, &stands));
-    assert_eq!(before[0]["history"]["since"], json!({ "epoch": "k3v9", "offset": 150 }));
-    let log = |offset: u64| json!({ "ch": "tasks:task_1:logs", "off": offset, "ev": "log", "data": { "text": format!("line {offset}") } });
-    model.push(&log(251), NOW);
-    let page = json!({ "ok": { "ch": "tasks:task_1:logs", "pubs": [log(249), log(250)] } });
-    model.reply(&Ask::History, &page);
+    assert_eq!(asked, [json!({ "subscribe": { "ch": "tasks:task_1:logs", "snapshot": true } })]);
+    let item = |n: u64| json!({ "id": n.to_string(), "version": n, "data": { "n": n, "text": format!("line {n}") } });
+    let stands = json!({ "ok": { "ch": "tasks:task_1:logs", "epoch": "k3v9", "offset": 250, "recovered": false,
+        "state": [item(249), item(250)] } });
+    model.reply(&Ask::Logs, &stands);
+    let log = json!({ "ch": "tasks:task_1:logs", "off": 251, "ev": "log", "data": { "text": "line 251" } });
+    model.push(&log, NOW);
     model.push(&json!({ "ch": "tasks:task_1:logs", "conflated": { "from": 252, "to": 260 } }), NOW);
     assert_eq!(model.logs, ["line 249", "line 250", "line 251", "… 9 lines were left out"]);
     let moved = sent(&model.key(Key::Char('j')));
     assert_eq!(moved[0], json!({ "unsubscribe": { "ch": "tasks:task_1:logs" } }));
-    assert_eq!(moved[1], json!({ "subscribe": { "ch": "tasks:task_2:logs" } }));
+    assert_eq!(moved[1], json!({ "subscribe": { "ch": "tasks:task_2:logs", "snapshot": true } }));
     assert!(model.logs.is_empty());
 }
 
