@@ -141,11 +141,11 @@ impl Session {
     }
 }
 
-/// Waits before the next try; at once where that is what the end asks for.
+/// How long to wait before the next try; not at all where that is what the end asks for.
 ///
 /// # Errors
 /// Where no try would help.
-async fn wait(ended: Ended, tries: &mut usize, model: &mut Model) -> Result<(), String> {
+fn delay(ended: Ended, tries: &mut usize, model: &mut Model) -> Result<Duration, String> {
     let (why, seconds) = match ended {
         Ended::Refused(why) => return Err(why),
         Ended::Again(why) if *tries == 0 => (why, 0),
@@ -153,8 +153,7 @@ async fn wait(ended: Ended, tries: &mut usize, model: &mut Model) -> Result<(), 
     };
     *tries += 1;
     model.lost(if seconds > 0 { format!("{why}: again in {seconds} s") } else { why });
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
-    Ok(())
+    Ok(Duration::from_secs(seconds))
 }
 
 fn said(ended: Ended) -> String {
@@ -215,8 +214,9 @@ async fn again(
     model: &mut Model,
 ) -> Result<Session, String> {
     loop {
-        wait(ended, tries, model).await?;
+        let delay = delay(ended, tries, model)?;
         eprintln!("muster: {}", model.note);
+        tokio::time::sleep(delay).await;
         match Session::open(server, credential, model).await {
             Ok(session) => return Ok(session),
             Err(error) => ended = error,
@@ -243,9 +243,10 @@ async fn watch(server: &str, credential: &Credential) -> Result<(), String> {
             },
             Err(ended) => ended,
         };
-        let waits = wait(ended, &mut tries, &mut model);
+        let delay = delay(ended, &mut tries, &mut model)?;
+        draw(&model, size)?;
         tokio::select! {
-            waited = waits => waited?,
+            () = tokio::time::sleep(delay) => {}
             quit = quits(&mut pressed) => if quit { return Ok(()) },
         }
     }
