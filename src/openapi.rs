@@ -6,8 +6,8 @@ use utoipa::{Modify, OpenApi};
 use crate::examples::Examples;
 use crate::http::{
     admin, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings, firmware,
-    geofences, health, incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status, usage,
-    users,
+    geofences, health, incidents, keys, messages, metrics, models_a, models_b, monitor, realtime, responses, status,
+    usage, users,
 };
 use crate::schema::Flattened;
 
@@ -46,6 +46,7 @@ pub fn description() -> utoipa::openapi::OpenApi {
         alerts::Api::openapi(),
         firmware::Api::openapi(),
         realtime::Api::openapi(),
+        monitor::Api::openapi(),
     ] {
         api.merge(room);
     }

@@ -24,6 +24,8 @@ pub enum Meter {
 pub trait Access {
     /// What an API key must have.
     const SCOPE: Option<Scope>;
+    /// What an API key must have where people are let in by a permission.
+    const SCOPE_OF_KEYS: Option<Scope> = None;
     /// What a person must be allowed to do.
     const PERMISSION: Option<Permission> = None;
     /// Who may call at all.
@@ -72,11 +74,21 @@ person! {
     FirmwareWrite: Some(Permission::FirmwareWrite);
     FirmwareExecute: Some(Permission::FirmwareExecute);
     FirmwareApprove: Some(Permission::FirmwareApprove);
-    RealtimeSubscribe: Some(Permission::RealtimeSubscribe);
     UsersRead: Some(Permission::UsersRead);
     UsersWrite: Some(Permission::UsersWrite);
     /// The keys that sign tokens.
     SigningKeysRotate: Some(Permission::KeysWrite);
+}
+
+/// The feed over HTTP: people who may subscribe, and API keys that may watch agents.
+#[derive(Debug, Clone, Copy)]
+pub struct Listening;
+
+impl Access for Listening {
+    const SCOPE: Option<Scope> = None;
+    const SCOPE_OF_KEYS: Option<Scope> = Some(Scope::Agents);
+    const PERMISSION: Option<Permission> = Some(Permission::RealtimeSubscribe);
+    const METER: Meter = Meter::Person;
 }
 
 /// A device that calls by itself.

@@ -24,7 +24,7 @@ use muster_actors::{Error, Kind};
 pub use access::{
     Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson,
     DevicesCommand, DevicesRead, DevicesWrite, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite,
-    IncidentsRead, IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SigningKeysRotate, Status, UsersRead,
+    IncidentsRead, IncidentsWrite, Listening, Meter, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead,
     UsersWrite,
 };
 pub use admit::{Reservation, admit_login};
@@ -143,6 +143,12 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
         }
     };
     if let Some(scope) = A::SCOPE
+        && !caller.key.has(scope)
+    {
+        admit::admit_address(app, request).await?;
+        return Err(HttpError(lacks(scope)));
+    }
+    if let (Some(scope), None) = (A::SCOPE_OF_KEYS, &caller.by)
         && !caller.key.has(scope)
     {
         admit::admit_address(app, request).await?;

@@ -20,6 +20,7 @@ pub mod messages;
 pub mod metrics;
 pub mod models_a;
 pub mod models_b;
+pub mod monitor;
 pub mod realtime;
 pub mod responses;
 pub mod status;
@@ -45,6 +46,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         alerts::routes,
         firmware::routes,
         realtime::routes,
+        monitor::routes,
     ] {
         room(config);
     }

@@ -25,6 +25,7 @@ pub use counts::{Connected, Counts, MAX_PER_DEVICE};
 pub(crate) use direct::upgrades;
 pub use events::listen;
 pub use line::Line;
+pub(crate) use protocol::Entrance;
 pub(crate) use shard::read_positions;
 pub use shard::{Collected, Framing, Link, Next, Opening, Positions, Shard};
-pub use sockets::{ShardOptions, SocketOptions, Sockets};
+pub use sockets::{ShardOptions, SocketOptions, Sockets, shard_of};
