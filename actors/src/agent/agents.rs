@@ -94,6 +94,17 @@ impl Agents {
         Self::parse(include_str!("catalogue.toml"), engines)
     }
 
+    /// The agents that are built in, and behind them those of the operator's own files, which are written as the catalogue
+    /// is.
+    ///
+    /// # Errors
+    /// As [`Self::built_in`].
+    pub fn with_own(own: &[String], engines: &[&'static Engine]) -> Result<Self, Mistakes> {
+        let built_in = include_str!("catalogue.toml");
+        let text = own.iter().fold(built_in.to_owned(), |text, file| text + "\n" + file);
+        Self::parse(&text, engines)
+    }
+
     /// Reads and checks a catalogue.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use super::reference::{Head, Known, Reference, is_name};
 use super::rows::{AgentRow, StepRow};
 
 /// Steps of a plan.
-const STEPS: std::ops::RangeInclusive<usize> = 2..=6;
+const STEPS: std::ops::RangeInclusive<usize> = 0..=24;
 
 pub(super) fn agent(row: &AgentRow, built: &Built) -> Result<Agent, Vec<String>> {
     let mut check = Check { row, built, mistakes: Vec::new(), used: HashSet::new() };
@@ -82,8 +82,8 @@ impl<'a> Check<'a> {
                 self.wrong(format_args!("its {what} is empty"));
             }
         }
-        if row.capabilities.len() < 2 {
-            self.wrong("it has fewer than two capabilities");
+        if row.capabilities.is_empty() {
+            self.wrong("it has no capability");
         }
         if row.writeup.is_empty() {
             self.wrong("its write-up has no section");

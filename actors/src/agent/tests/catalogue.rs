@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use serde_json::json;
 
 use super::{agents, declared};
-use crate::agent::Agents;
+use crate::agent::{Agents, Mistakes};
 
 const TWELVE: [&str; 12] = [
     "code-explorer",
@@ -99,4 +99,16 @@ fn an_engine_that_no_feature_brings_keeps_the_server_from_starting() {
     let without: Vec<_> = declared().iter().copied().filter(|engine| engine.id != "json-query").collect();
     let mistakes = Agents::built_in(&without).unwrap_err().to_string();
     assert!(mistakes.contains("agent json-wrangler: step pick: \"json-query\" is no engine"), "{mistakes}");
+}
+
+/// The agent of `benches/tasks`: no plan, and the instruction as its result.
+#[test]
+fn an_operators_own_agent_stands_behind_those_that_are_built_in() {
+    let own = include_str!("../../../../benches/tasks/agents.toml").to_owned();
+    let engines: Vec<_> = muster_engines::all().collect();
+    let agents = Agents::with_own(&[own], &engines).unwrap();
+    assert_eq!(agents.list().last().map(|agent| agent.id.as_str()), Some("no-op"));
+    let twice = include_str!("../../../../benches/tasks/agents.toml").repeat(2);
+    let Mistakes(mistakes) = Agents::with_own(&[twice], &engines).unwrap_err();
+    assert!(mistakes.iter().any(|mistake| mistake.contains("no-op")), "{mistakes:?}");
 }
