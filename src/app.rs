@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use actix_rt::Arbiter;
 use muster_actors::device::Devices;
+use muster_actors::engine::Engines;
 use muster_actors::feed::{DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_actors::firmware::Firmwares;
 use muster_actors::geofence::Geofences;
@@ -73,6 +74,7 @@ pub struct App {
     pub firmware: Firmwares,
     /// Who tells devices from strangers.
     pub device_directory: Arc<dyn DeviceDirectory>,
+    pub engines: Engines,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -146,6 +148,10 @@ impl App {
         let doors = Doors { people: identity.clone(), devices, clock: clock.clone() };
         let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(doors), socket_options);
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
+        // Reads and writes large documents: nobody else waits there.
+        let apart = Arbiter::new();
+        let engine_options = config.engines.options(&config.workspace, &store, &clock);
+        let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -200,7 +206,9 @@ impl App {
             network: disaster.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up()) };
+        let up = async {
+            tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up(), engines.up())
+        };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
                 "keys, people, the disaster network, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
@@ -227,6 +235,7 @@ impl App {
             geofences: disaster.geofences,
             devices: disaster.devices,
             firmware: disaster.firmware,
+            engines,
             limiter,
             ledger,
             model,
@@ -243,7 +252,7 @@ impl App {
             local,
             sled,
             backing_up: Semaphore::new(1),
-            arbiters,
+            arbiters: arbiters.into_iter().chain([apart]).collect(),
         })
     }
 

@@ -99,6 +99,8 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
         ("telemetry", old.telemetry != new.telemetry),
         ("llm", old.llm != new.llm),
         ("embeddings", old.embeddings != new.embeddings),
+        ("engines", old.engines != new.engines),
+        ("workspace", old.workspace != new.workspace),
     ];
     differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
@@ -117,6 +119,8 @@ fn merged(old: &Config, new: Config) -> Config {
         telemetry: old.telemetry.clone(),
         llm: old.llm.clone(),
         embeddings: old.embeddings.clone(),
+        engines: old.engines.clone(),
+        workspace: old.workspace.clone(),
         ..new
     }
 }

@@ -52,7 +52,14 @@ fn registered() -> BTreeSet<(String, String)> {
         let mut parts = service.split(',');
         let path = parts.next().unwrap().trim().trim_matches('"').replace(":.+", "");
         for part in parts.filter(|part| part.contains("=>")) {
-            routes.insert((path.clone(), part.split("=>").next().unwrap().trim().to_owned()));
+            let method = part.split("=>").next().unwrap().trim().to_owned();
+            // Each engine has its own entry.
+            if path.contains("q{number}") {
+                let of = |engine: &muster_engines::Engine| path.replace("{number}", &engine.number.to_string());
+                routes.extend(muster_engines::all().map(|engine| (of(engine), method.clone())));
+            } else {
+                routes.insert((path.clone(), method));
+            }
         }
     }
     routes

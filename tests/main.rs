@@ -24,6 +24,7 @@ mod disaster_crash;
 mod doctor;
 mod embedded;
 mod embeddings;
+mod engines;
 mod firmware;
 mod geofences;
 mod identity;

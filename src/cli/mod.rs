@@ -2,6 +2,7 @@
 
 mod backup;
 mod doctor;
+mod engine_worker;
 mod keys;
 mod lacks;
 mod login;
@@ -89,6 +90,9 @@ enum Command {
     /// Drive a server with simulated devices, over real HTTP and sockets.
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(simulate::SimulateArgs),
+    /// Run engines for a server, over standard input and output.
+    #[command(hide = true)]
+    EngineWorker(engine_worker::EngineWorkerArgs),
 }
 
 /// Where the settings are.
@@ -174,5 +178,6 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::verify(&args),
         Command::Compact(args) => verify::compact(&args),
         Command::Simulate(args) => simulate::run(args),
+        Command::EngineWorker(args) => engine_worker::run(args),
     }
 }

@@ -4,6 +4,7 @@
 
 mod auth;
 mod devices;
+mod engines;
 mod feed;
 mod firmware;
 mod incidents;
@@ -11,6 +12,7 @@ mod load;
 
 pub use auth::{Auth, Bound};
 pub use devices::Devices;
+pub use engines::{Engines, Workspace};
 pub use feed::{Feed, Lane};
 pub use firmware::Firmware;
 pub use incidents::Incidents;
@@ -36,6 +38,8 @@ pub struct Config {
     pub incidents: Incidents,
     pub devices: Devices,
     pub firmware: Firmware,
+    pub engines: Engines,
+    pub workspace: Workspace,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,

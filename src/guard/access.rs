@@ -14,6 +14,10 @@ pub enum Meter {
     Status,
     /// The agent platform's chat category.
     Chat,
+    /// The agent platform's category of agent runs.
+    Agents,
+    /// The agent platform's category of engines.
+    Engines,
     /// What a person of the disaster network may send.
     Person,
     /// What a device may send.
@@ -124,6 +128,10 @@ access! {
     ModelsB: Some(Scope::Chat), PlanB;
     /// Keys and settings.
     Admin: Some(Scope::Admin), Status;
+    /// The list of engines, and what they are.
+    EnginesRead: Some(Scope::Engines), Status;
+    /// Runs of engines.
+    EnginesRun: Some(Scope::Engines), Engines;
     /// What every key may read.
     Status: None, Status;
 }

@@ -23,9 +23,9 @@ use muster_actors::{Error, Kind};
 
 pub use access::{
     Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson,
-    DevicesCommand, DevicesRead, DevicesWrite, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite,
-    IncidentsRead, IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SigningKeysRotate, Status, UsersRead,
-    UsersWrite,
+    DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead,
+    FirmwareWrite, IncidentsRead, IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SigningKeysRotate,
+    Status, UsersRead, UsersWrite,
 };
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};
@@ -113,6 +113,15 @@ pub fn caller_of(request: &HttpRequest) -> Result<Caller, HttpError> {
 pub fn by_of(request: &HttpRequest) -> Result<By, HttpError> {
     let by = caller_of(request)?.by;
     by.ok_or_else(|| HttpError::new(Kind::Internal, "a route for people or devices let a key in"))
+}
+
+/// Who acts: a person or device, or the key that calls.
+///
+/// # Errors
+/// `Internal` where the request was not let in: a route without a guard.
+pub fn acting(request: &HttpRequest) -> Result<By, HttpError> {
+    let Caller { key, by } = caller_of(request)?;
+    Ok(by.unwrap_or(By::Key(key)))
 }
 
 /// The person that calls.

@@ -11,6 +11,7 @@ pub mod device_side;
 pub mod devices;
 pub mod docs;
 pub mod embeddings;
+pub mod engines;
 pub mod firmware;
 pub mod geofences;
 pub mod health;
@@ -45,6 +46,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         alerts::routes,
         firmware::routes,
         realtime::routes,
+        engines::routes,
     ] {
         room(config);
     }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use actix::fut::{ActorFutureExt, ready};
 use actix::{Actor, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use muster_engines::Engine;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
@@ -119,59 +121,99 @@ async fn serve(
     run: Run,
 ) -> (Option<Process>, Result<EngineAnswer, Error>) {
     let Run { call: EngineCall { engine, input }, gone } = run;
-    if gone.is_cancelled() {
-        return (process, Err(left()));
-    }
     let input = match encode(&input) {
         Ok(input) => input,
         Err(error) => return (process, Err(error)),
     };
-    let living = process.and_then(|mut process| process.lives().then_some(process));
-    let started = living.map_or_else(|| Process::start(&options.worker), Ok);
-    let mut process = match started {
-        Ok(process) => process,
-        Err(error) => {
-            tracing::error!(%error, program = %options.worker.program.display(), "no process for an engine");
-            let message = "no process for this engine could be started: try again";
-            return (None, Err(Error::new(Kind::Unavailable, message).retry_in(std::time::Duration::from_secs(1))));
+    let call = Call { engine, input, gone, options };
+    match call.attempt(process).await {
+        // An engine only reads: what somebody interrupted from outside can be done again.
+        (_, Err(Broken::FromOutside(_))) => {
+            let (process, answer) = call.attempt(None).await;
+            (process, answer.map_err(Broken::refusal))
         }
-    };
-    let said = tokio::select! {
-        biased;
-        () = gone.cancelled() => {
-            process.kill().await;
-            return (None, Err(left()));
-        }
-        said = timeout(options.time, process.call(engine.number, &input)) => said,
-    };
-    match said {
-        Err(_) => {
-            process.kill().await;
-            let seconds = options.time.as_secs();
-            let message =
-                format!("{} took longer than {seconds} s, the most that one call may take: send less", engine.id);
-            (None, Err(Error::new(Kind::TimedOut, message)))
-        }
-        Ok(Err(error)) => {
-            tracing::debug!(engine = engine.id, %error, "an engine's process broke off");
-            (None, Err(process.bury().await.refusal(engine.id, options.memory_mib)))
-        }
-        Ok(Ok((head, output))) => {
-            let reusable = if head.retire {
-                process.kill().await;
-                None
-            } else {
-                process.idle_since = Instant::now();
-                Some(process)
-            };
-            (reusable, decode(engine.id, head, &output))
+        (process, answer) => (process, answer.map_err(Broken::refusal)),
+    }
+}
+
+struct Call {
+    engine: &'static Engine,
+    input: Vec<u8>,
+    gone: CancellationToken,
+    options: Arc<EngineOptions>,
+}
+
+enum Broken {
+    FromOutside(Error),
+    Otherwise(Error),
+}
+
+impl Broken {
+    fn refusal(self) -> Error {
+        match self {
+            Self::FromOutside(error) | Self::Otherwise(error) => error,
         }
     }
 }
 
-/// What nobody hears.
-fn left() -> Error {
-    Error::new(Kind::Unavailable, "nobody waits for this call any more")
+impl Call {
+    async fn attempt(&self, process: Option<Process>) -> (Option<Process>, Result<EngineAnswer, Broken>) {
+        let refused = |error: Error| (None, Err(Broken::Otherwise(error)));
+        let mut process = match self.process(process) {
+            Ok(process) => process,
+            Err(error) => return refused(error),
+        };
+        let said = tokio::select! {
+            biased;
+            () = self.gone.cancelled() => {
+                process.kill().await;
+                return refused(Error::new(Kind::Unavailable, "nobody waits for this call any more"));
+            }
+            said = timeout(self.options.time, process.call(self.engine.number, &self.input)) => said,
+        };
+        match said {
+            Err(_) => {
+                process.kill().await;
+                let (id, seconds) = (self.engine.id, self.options.time.as_secs());
+                let message = format!("{id} took longer than {seconds} s, the most that one call may take: send less");
+                refused(Error::new(Kind::TimedOut, message))
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(engine = self.engine.id, %error, "an engine's process broke off");
+                let death = process.bury().await;
+                let refusal = death.refusal(self.engine.id, self.options.memory_mib);
+                (
+                    None,
+                    Err(if death.ended_from_outside() {
+                        Broken::FromOutside(refusal)
+                    } else {
+                        Broken::Otherwise(refusal)
+                    }),
+                )
+            }
+            Ok(Ok((head, output))) => {
+                let reusable = if head.retire {
+                    process.kill().await;
+                    None
+                } else {
+                    process.idle_since = Instant::now();
+                    Some(process)
+                };
+                (reusable, decode(self.engine.id, head, &output).map_err(Broken::Otherwise))
+            }
+        }
+    }
+
+    /// The given one where it lives, else a new one.
+    fn process(&self, process: Option<Process>) -> Result<Process, Error> {
+        let living = process.and_then(|mut process| process.lives().then_some(process));
+        living.map_or_else(|| Process::start(&self.options.worker), Ok).map_err(|error| {
+            let program = self.options.worker.program.display();
+            tracing::error!(%error, %program, "no process for an engine");
+            let message = "no process for this engine could be started: try again";
+            Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1))
+        })
+    }
 }
 
 fn encode(input: &Value) -> Result<Vec<u8>, Error> {
@@ -196,5 +238,5 @@ fn decode(engine: &str, head: Head, output: &[u8]) -> Result<EngineAnswer, Error
         let message = format!("the output of {engine} cannot be told, it is nested too deeply: {error}");
         Error::new(Kind::TooLarge, message)
     })?;
-    Ok(EngineAnswer { output, warnings: head.warnings, took: std::time::Duration::from_micros(head.took_us) })
+    Ok(EngineAnswer { output, warnings: head.warnings, took: Duration::from_micros(head.took_us) })
 }

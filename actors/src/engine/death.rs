@@ -17,6 +17,12 @@ pub(super) struct Death {
 const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
 
 impl Death {
+    /// Whether a signal ended it that the kernel does not send for what a program does.
+    pub(super) fn ended_from_outside(&self) -> bool {
+        self.last_words.is_empty()
+            && self.status.and_then(|status| status.signal()).is_some_and(|signal| FROM_OUTSIDE.contains(&signal))
+    }
+
     /// What the caller is told. Rust's allocator, tree-sitter's and the overflow handler all say why they abort.
     pub(super) fn refusal(&self, engine: &str, memory_mib: u64) -> Error {
         let said = |any: &[&str]| any.iter().any(|words| self.last_words.contains(words));
@@ -31,7 +37,7 @@ impl Death {
             let message = "the input is nested too deeply for this engine: send a flatter one";
             return Error::field(Kind::Invalid, &["body"], message, serde_json::Value::Null);
         }
-        if self.status.and_then(|status| status.signal()).is_some_and(|signal| FROM_OUTSIDE.contains(&signal)) {
+        if self.ended_from_outside() {
             tracing::warn!(engine, status = ?self.status, "an engine's process was ended from outside");
             let message = "the process that ran this engine was ended from outside: try again";
             return Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1));

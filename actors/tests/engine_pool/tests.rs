@@ -174,18 +174,19 @@ fn killed() {
         |_| {},
         |engines| async move {
             let idle = pid(&engines).await;
-            kill(idle).await;
+            kill(idle);
             assert_ne!(pid(&engines).await, idle);
 
             let busy = actix_rt::spawn({
                 let engines = engines.clone();
                 async move { run(&engines, &FOREVER).await }
             });
-            until(|| engines.stats().running == 1).await;
-            until(|| !children().is_empty()).await;
-            for pid in children() {
-                kill(pid).await;
-            }
+            until(|| engines.stats().running == 1 && !children().is_empty()).await;
+            let first = children();
+            first.iter().copied().for_each(kill);
+            until(|| children().iter().any(|pid| !first.contains(pid))).await;
+            // Once more in another process, and not for ever.
+            children().into_iter().for_each(kill);
             let refused = busy.await.unwrap().unwrap_err();
             assert_eq!(refused.kind, Kind::Unavailable, "{refused}");
             assert!(refused.retry_after.is_some());

@@ -65,24 +65,14 @@ pub fn children() -> Vec<u32> {
     entries.filter(|pid: &u32| parent(*pid) == Some(own)).collect()
 }
 
-/// Of its `stat`, what stands behind the name, which may hold anything: the state, the parent, and more.
-fn stat(pid: u32, nth: usize) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(nth).map(str::to_owned)
-}
-
-fn state(pid: u32) -> Option<String> {
-    stat(pid, 0)
-}
-
 fn parent(pid: u32) -> Option<u32> {
-    stat(pid, 1)?.parse().ok()
+    // Behind the name, which may hold anything: the state, then the parent.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Kills a process, and waits until it is dead; its parent has yet to bury it.
-pub async fn kill(pid: u32) {
+pub fn kill(pid: u32) {
     assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
-    until(|| matches!(state(pid).as_deref(), None | Some("Z"))).await;
 }
 
 /// Lets the pool go on until it holds.
