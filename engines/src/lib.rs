@@ -9,6 +9,7 @@ pub mod context;
 pub mod engine;
 pub mod grammar;
 pub mod registry;
+pub mod versions;
 
 pub mod code;
 pub mod data;

@@ -1,0 +1,316 @@
+//! q199: a changelog and the next version, from Conventional Commits.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use git_conventional::{Commit, Type};
+use serde::{Deserialize, Serialize};
+
+use super::version_resolve::{Bump, raise_semver};
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 199,
+    id: "changelog-build",
+    name: "Changelog and next version",
+    family: Family::Code,
+    nature: Nature::Pure,
+    summary: "Group Conventional Commits to a changelog, list violations and derive the next SemVer.",
+    inputs: &[
+        "commits:array<{id=string,message=string,author?=string,date?=date}>:-:required",
+        "current_version:string:-:=0.0.0",
+        "date:date:-:optional",
+        "repository_url:string:-:optional",
+    ],
+    outputs: &[
+        "markdown:string:-",
+        "next_version:string:-",
+        "groups:map<array<string>>:-",
+        "breaking:array<string>:-",
+        "violations:array<{id=string,message=string}>:-",
+    ],
+    method: "git-conventional parse; BREAKING > feat > fix bump with 0.x rule; Keep a Changelog sections.",
+    reference: "Conventional Commits 1.0.0 examples; SemVer 2.0.0; Keep a Changelog 1.1.0",
+    example: r#"{
+        "commits": [
+            {"id": "1f2e3d4c5b6a", "message": "feat(api): add q1"},
+            {"id": "2a3b4c5d6e7f", "message": "fix: typo"},
+            {"id": "3c4d5e6f7a8b", "message": "feat!: drop v0"}
+        ],
+        "current_version": "1.2.3", "date": "2026-11-21", "repository_url": "https://example.org/muster"
+    }"#,
+    function: |input, context| call(build, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Commits of one changelog.
+const MAX_COMMITS: usize = 10_000;
+/// The sections of Keep a Changelog 1.1.0, in its order.
+const SECTIONS: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
+/// Where commits go that users do not notice; not in the changelog.
+const OTHER: &str = "Other";
+/// As much of a commit's id as git shows.
+const SHORT: usize = 7;
+
+#[derive(Deserialize)]
+struct Input {
+    commits: Vec<Given>,
+    current_version: String,
+    date: Option<String>,
+    repository_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Given {
+    id: String,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Output {
+    markdown: String,
+    next_version: String,
+    groups: BTreeMap<&'static str, Vec<String>>,
+    breaking: Vec<String>,
+    violations: Vec<Violation>,
+}
+
+#[derive(Serialize)]
+struct Violation {
+    id: String,
+    message: String,
+}
+
+/// One line of the changelog.
+struct Entry {
+    section: &'static str,
+    text: String,
+    id: String,
+    breaking: Option<String>,
+}
+
+fn build(input: Input, context: &Context) -> Result<Output, Failure> {
+    if input.commits.len() > MAX_COMMITS {
+        return Err(Failure::too_large(format!("at most {MAX_COMMITS} commits make one changelog")));
+    }
+    let current = input.current_version.trim();
+    let current = semver::Version::parse(current.strip_prefix('v').unwrap_or(current)).map_err(|error| {
+        Failure::invalid(&["current_version"], format!("is no version: {error}. Write such as 1.2.3"))
+    })?;
+    let (mut entries, mut violations, mut bump, mut merges) = (Vec::new(), Vec::new(), Bump::None, 0);
+    for given in input.commits {
+        if given.message.starts_with("Merge ") {
+            merges += 1;
+            continue;
+        }
+        match Commit::parse(given.message.trim()) {
+            Ok(commit) => {
+                bump = bump.max(effect(&commit));
+                if let Some(message) = unheard(&commit) {
+                    violations.push(Violation { id: given.id.clone(), message });
+                }
+                entries.push(entry(&commit, given.id));
+            }
+            Err(error) => violations.push(Violation { id: given.id, message: error.to_string() }),
+        }
+    }
+    if merges > 0 {
+        context.warn(format!("{merges} merge commits are left out"));
+    }
+    let next = next(&current, bump, context)?;
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for entry in &entries {
+        groups.entry(entry.section).or_default().push(entry.text.clone());
+    }
+    Ok(Output {
+        markdown: markdown(&entries, &current, &next, input.date.as_deref(), input.repository_url.as_deref()),
+        next_version: next.to_string(),
+        groups,
+        breaking: entries.into_iter().filter_map(|entry| entry.breaking).collect(),
+        violations,
+    })
+}
+
+/// Conventional Commits 1.0.0, "Summary": a break is a major, `feat` a minor, `fix` a patch; other types are nothing.
+fn effect(commit: &Commit<'_>) -> Bump {
+    let kind = commit.type_();
+    if commit.breaking() {
+        Bump::Major
+    } else if kind == Type::FEAT {
+        Bump::Minor
+    } else if kind == Type::FIX {
+        Bump::Patch
+    } else {
+        Bump::None
+    }
+}
+
+/// SemVer 2.0.0, section 4: before 1.0.0 anything may change, so that a break is a minor there.
+fn next(current: &semver::Version, bump: Bump, context: &Context) -> Result<semver::Version, Failure> {
+    let bump = if current.major == 0 { bump.min(Bump::Minor) } else { bump };
+    if bump == Bump::None {
+        context.warn("no commit is a feat, a fix or a break: the version stays");
+    }
+    raise_semver(current, bump)
+        .ok_or_else(|| Failure::invalid(&["current_version"], "is too large to be raised: a part of it is at its end"))
+}
+
+/// A break that is announced in a way that no tool hears: rule 15 wants the words in capitals.
+fn unheard(commit: &Commit<'_>) -> Option<String> {
+    let announced = |line: &&str| {
+        let start: String = line.chars().take("breaking change:".len()).collect();
+        start.eq_ignore_ascii_case("breaking change:") && !start.starts_with("BREAKING CHANGE")
+    };
+    let line = commit.body()?.lines().find(announced)?;
+    Some(format!("`{line}` announces no break: write BREAKING CHANGE in capitals"))
+}
+
+fn entry(commit: &Commit<'_>, id: String) -> Entry {
+    let scope = commit.scope().map(|scope| format!("**{scope}:** ")).unwrap_or_default();
+    let breaking = commit.breaking_description().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let why = match &breaking {
+        Some(why) if why != commit.description() => format!(" (**breaking:** {why})"),
+        Some(_) => " (**breaking**)".to_owned(),
+        None => String::new(),
+    };
+    Entry { section: section(commit), text: format!("{scope}{}{why}", commit.description()), id, breaking }
+}
+
+fn section(commit: &Commit<'_>) -> &'static str {
+    let kind = commit.type_().as_str().to_lowercase();
+    let about_security = commit.scope().is_some_and(|scope| scope.as_str().eq_ignore_ascii_case("security"));
+    match kind.as_str() {
+        "security" | "sec" => "Security",
+        "fix" if about_security => "Security",
+        "fix" | "bugfix" | "hotfix" => "Fixed",
+        "feat" | "add" => "Added",
+        "perf" | "change" => "Changed",
+        "deprecate" => "Deprecated",
+        "remove" | "revert" => "Removed",
+        _ if commit.breaking() => "Changed",
+        _ => OTHER,
+    }
+}
+
+fn markdown(
+    entries: &[Entry],
+    current: &semver::Version,
+    next: &semver::Version,
+    date: Option<&str>,
+    url: Option<&str>,
+) -> String {
+    let url = url.map(|url| url.trim_end_matches('/').trim_end_matches(".git"));
+    let date = date.map(|date| format!(" - {date}")).unwrap_or_default();
+    let mut text = if next == current { format!("## [Unreleased]{date}\n") } else { format!("## [{next}]{date}\n") };
+    for section in SECTIONS {
+        let mut of: Vec<&Entry> = entries.iter().filter(|entry| entry.section == section).collect();
+        // What breaks is read first.
+        of.sort_by_key(|entry| entry.breaking.is_none());
+        if !of.is_empty() {
+            let _ = write!(text, "\n### {section}\n\n");
+        }
+        for entry in of {
+            let short: String = entry.id.chars().take(SHORT).collect();
+            let id = url.map_or(short.clone(), |url| format!("[{short}]({url}/commit/{})", entry.id));
+            let _ = writeln!(text, "- {} ({id})", entry.text);
+        }
+    }
+    if let Some(url) = url {
+        let _ = if next == current {
+            write!(text, "\n[Unreleased]: {url}/compare/v{current}...HEAD\n")
+        } else {
+            write!(text, "\n[{next}]: {url}/compare/v{current}...v{next}\n")
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn run(messages: &[&str], current: &str) -> Value {
+        let commits: Vec<Value> = messages
+            .iter()
+            .enumerate()
+            .map(|(id, message)| json!({ "id": id.to_string(), "message": message }))
+            .collect();
+        ENGINE.run(json!({ "commits": commits, "current_version": current }), &Context::default()).unwrap()
+    }
+
+    /// Conventional Commits 1.0.0, "Examples", the first: a description and a breaking change footer.
+    #[test]
+    fn a_breaking_change_footer() {
+        let message = "feat: allow provided config object to extend other configs\n\n\
+                       BREAKING CHANGE: `extends` key in config file is now used for extending other config files";
+        let output = run(&[message], "1.4.0");
+        assert_eq!(output["next_version"], "2.0.0");
+        assert_eq!(
+            output["breaking"],
+            json!(["`extends` key in config file is now used for extending other config files"])
+        );
+    }
+
+    /// Conventional Commits 1.0.0, "Examples", the rest, and "Summary" on what each means for a version.
+    #[test]
+    fn the_examples_of_the_specification() {
+        let multi = "fix: prevent racing of requests\n\nIntroduce a request id and a reference to latest request. \
+                     Dismiss\nincoming responses other than from latest request.\n\nRemove timeouts which were used \
+                     to mitigate the racing issue but are\nobsolete now.\n\nReviewed-by: Z\nRefs: #123";
+        for (message, next, section, text) in [
+            ("docs: correct spelling of CHANGELOG", "1.4.2", "Other", "correct spelling of CHANGELOG"),
+            ("feat(lang): add Polish language", "1.5.0", "Added", "**lang:** add Polish language"),
+            (multi, "1.4.3", "Fixed", "prevent racing of requests"),
+            (
+                "feat(api)!: send an email to the customer when a product is shipped",
+                "2.0.0",
+                "Added",
+                "**api:** send an email to the customer when a product is shipped (**breaking**)",
+            ),
+            (
+                "chore!: drop support for Node 6\n\nBREAKING CHANGE: use JavaScript features not available in Node 6.",
+                "2.0.0",
+                "Changed",
+                "drop support for Node 6 (**breaking:** use JavaScript features not available in Node 6.)",
+            ),
+        ] {
+            let output = run(&[message], "1.4.2");
+            assert_eq!(output["next_version"], next, "{message}");
+            assert_eq!(output["groups"][section], json!([text]), "{message}");
+            assert_eq!(output["violations"], json!([]), "{message}");
+        }
+    }
+
+    /// SemVer 2.0.0, section 4 (0.y.z is for initial development) and section 8 (lower parts are reset).
+    #[test]
+    fn before_the_first_major_a_break_is_a_minor() {
+        assert_eq!(run(&["feat!: a"], "0.3.7")["next_version"], "0.4.0");
+        assert_eq!(run(&["fix: a"], "0.3.7")["next_version"], "0.3.8");
+        assert_eq!(run(&["fix: a"], "v2.0.0-rc.1")["next_version"], "2.0.0");
+    }
+
+    #[test]
+    fn what_is_not_conventional_is_told() {
+        let output = run(&["Fixed stuff", "Merge branch 'x'", "fix: a\n\nbreaking change: b"], "1.0.0");
+        let ids: Vec<&Value> = output["violations"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        assert_eq!(ids, ["0", "2"]);
+        assert_eq!(output["next_version"], "1.0.1");
+    }
+
+    /// Keep a Changelog 1.1.0: its heads, their order, the date as ISO 8601, links at the end.
+    #[test]
+    fn the_changelog_is_kept_as_its_page_says() {
+        let input = serde_json::from_str(ENGINE.example).unwrap();
+        let output = ENGINE.run(input, &Context::default()).unwrap();
+        let expect = "## [2.0.0] - 2026-11-21\n\n### Added\n\n\
+            - drop v0 (**breaking**) ([3c4d5e6](https://example.org/muster/commit/3c4d5e6f7a8b))\n\
+            - **api:** add q1 ([1f2e3d4](https://example.org/muster/commit/1f2e3d4c5b6a))\n\n### Fixed\n\n\
+            - typo ([2a3b4c5](https://example.org/muster/commit/2a3b4c5d6e7f))\n\n\
+            [2.0.0]: https://example.org/muster/compare/v1.2.3...v2.0.0\n";
+        assert_eq!(output["markdown"], expect);
+    }
+}

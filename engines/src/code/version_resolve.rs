@@ -1,0 +1,280 @@
+//! q197: versions compared, chosen and raised.
+
+use std::sync::OnceLock;
+
+use pep440_rs::{Prerelease as PythonPre, PrereleaseKind};
+use semver::Prerelease;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::call;
+use crate::versions::{Range, Scheme, Version};
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 197,
+    id: "version-resolve",
+    name: "Version comparison and resolution",
+    family: Family::Code,
+    nature: Nature::Pure,
+    summary: "Compare versions, test ranges, pick the highest match and the next release for SemVer, npm and PEP 440.",
+    inputs: &[
+        "scheme:enum(semver|npm|pep440):-:=semver",
+        "versions:array<string>:-:required",
+        "range:string:-:optional",
+        "bump:enum(none|patch|minor|major|prerelease):-:=none",
+    ],
+    outputs: &[
+        "sorted:array<string>:-",
+        "matching:array<string>:-",
+        "best:string:-",
+        "next:string:-",
+        "invalid:array<string>:-",
+    ],
+    method: "semver, node-semver and pep440_rs crates; PubGrub not needed (single package).",
+    reference: "SemVer 2.0.0 section 11; node-semver range fixtures; PEP 440 examples",
+    example: r#"{
+        "scheme": "npm", "versions": ["1.2.3", "1.10.0", "2.0.0-rc.1", "1.9.4"], "range": "^1.2.0", "bump": "minor"
+    }"#,
+    function: |input, context| call(resolve, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Versions of one call.
+const MAX_VERSIONS: usize = 100_000;
+
+#[derive(Deserialize)]
+struct Input {
+    scheme: Scheme,
+    versions: Vec<String>,
+    range: Option<String>,
+    bump: Bump,
+}
+
+/// Which part of a version goes up, from the least.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Bump {
+    None,
+    Prerelease,
+    Patch,
+    Minor,
+    Major,
+}
+
+#[derive(Serialize)]
+struct Output {
+    /// From the lowest; what is equal stays in its order.
+    sorted: Vec<String>,
+    matching: Vec<String>,
+    /// The highest that matches; without a range the highest release, or pre-release where there are only those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+    invalid: Vec<String>,
+}
+
+fn resolve(input: Input, context: &Context) -> Result<Output, Failure> {
+    if input.versions.len() > MAX_VERSIONS {
+        return Err(Failure::too_large(format!("at most {MAX_VERSIONS} versions are compared in one call")));
+    }
+    let (mut known, mut invalid) = (Vec::new(), Vec::new());
+    for text in input.versions {
+        match Version::parse(input.scheme, &text) {
+            Ok(version) => known.push((version, text)),
+            Err(_) => invalid.push(text),
+        }
+    }
+    known.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let (versions, sorted): (Vec<Version>, Vec<String>) = known.into_iter().unzip();
+    let chosen = choose(input.scheme, input.range.as_deref(), &versions)?;
+    let text = |at: usize| sorted.get(at).cloned();
+    let next = match (input.bump, chosen.best.and_then(|at| versions.get(at))) {
+        (Bump::None, _) => None,
+        (bump, Some(version)) => raise(version, bump, context),
+        (_, None) => {
+            context.warn("no version matches, so there is none to raise");
+            None
+        }
+    };
+    let matching = chosen.matching.iter().filter_map(|&at| text(at)).collect();
+    Ok(Output { matching, best: chosen.best.and_then(text), next, sorted, invalid })
+}
+
+/// Places among the sorted versions.
+struct Chosen {
+    matching: Vec<usize>,
+    best: Option<usize>,
+}
+
+fn choose(scheme: Scheme, range: Option<&str>, versions: &[Version]) -> Result<Chosen, Failure> {
+    let Some(range) = range else {
+        let release = versions.iter().rposition(|version| !version.is_prerelease());
+        return Ok(Chosen { matching: (0..versions.len()).collect(), best: release.or(versions.len().checked_sub(1)) });
+    };
+    let range = Range::parse(scheme, range)
+        .map_err(|error| Failure::invalid(&["range"], format!("is no range of this scheme: {error}")))?;
+    let matching = range.matching(versions);
+    Ok(Chosen { best: matching.last().copied(), matching })
+}
+
+fn raise(version: &Version, bump: Bump, context: &Context) -> Option<String> {
+    let raised = match version {
+        Version::Semver(version) | Version::Npm(version) => raise_semver(version, bump).map(|next| next.to_string()),
+        Version::Pep440(version) => raise_python(version, bump).map(|next| next.to_string()),
+    };
+    if raised.is_none() {
+        context.warn(format!("{version} cannot be raised: its number is as large as there is"));
+    }
+    raised
+}
+
+/// As node-semver's `inc`: a pre-release is raised to the release that it is for, where that is of the kind asked for.
+pub(super) fn raise_semver(version: &semver::Version, bump: Bump) -> Option<semver::Version> {
+    let semver::Version { major, minor, patch, ref pre, .. } = *version;
+    let new = semver::Version::new;
+    let up = |number: u64| number.checked_add(1);
+    let released = pre.is_empty();
+    Some(match bump {
+        Bump::None => version.clone(),
+        Bump::Major if !released && (minor, patch) == (0, 0) => new(major, 0, 0),
+        Bump::Major => new(up(major)?, 0, 0),
+        Bump::Minor if !released && patch == 0 => new(major, minor, 0),
+        Bump::Minor => new(major, up(minor)?, 0),
+        Bump::Patch if !released => new(major, minor, patch),
+        Bump::Patch => new(major, minor, up(patch)?),
+        Bump::Prerelease => {
+            let patch = if released { up(patch)? } else { patch };
+            semver::Version { pre: raise_pre(pre)?, ..new(major, minor, patch) }
+        }
+    })
+}
+
+/// The last number of a pre-release goes up; where there is none, `0` is appended.
+fn raise_pre(pre: &Prerelease) -> Option<Prerelease> {
+    let mut parts: Vec<String> = pre.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    match parts.iter_mut().rev().find_map(|part| part.parse::<u64>().ok().map(|number| (part, number))) {
+        Some((part, number)) => *part = number.checked_add(1)?.to_string(),
+        None => parts.push("0".to_owned()),
+    }
+    Prerelease::new(&parts.join(".")).ok()
+}
+
+/// As Poetry's `version` command: the same rules, on a release of at least three numbers.
+fn raise_python(version: &pep440_rs::Version, bump: Bump) -> Option<pep440_rs::Version> {
+    let release = version.release();
+    let part = |at: usize| release.get(at).copied().unwrap_or(0);
+    let (major, minor, patch) = (part(0), part(1), part(2));
+    let new = |major, minor, patch| pep440_rs::Version::new([major, minor, patch]).with_epoch(version.epoch());
+    let up = |number: u64| number.checked_add(1).filter(|&number| number < u64::MAX);
+    let released = !version.any_prerelease();
+    Some(match bump {
+        Bump::None => version.clone(),
+        Bump::Major if !released && (minor, patch) == (0, 0) => new(major, 0, 0),
+        Bump::Major => new(up(major)?, 0, 0),
+        Bump::Minor if !released && patch == 0 => new(major, minor, 0),
+        Bump::Minor => new(major, up(minor)?, 0),
+        Bump::Patch if !released => new(major, minor, patch),
+        Bump::Patch => new(major, minor, up(patch)?),
+        Bump::Prerelease => {
+            let first = PythonPre { kind: PrereleaseKind::Alpha, number: 0 };
+            let (patch, pre) = match version.pre() {
+                // `1.0a2.dev3` is on its way to `1.0a2`.
+                Some(pre) if version.is_dev() => (patch, pre),
+                Some(pre) => (patch, PythonPre { number: up(pre.number)?, ..pre }),
+                None if version.is_dev() && !version.is_post() => (patch, first),
+                None => (up(patch)?, first),
+            };
+            new(major, minor, patch).with_pre(Some(pre))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn run(input: Value) -> Value {
+        ENGINE.run(input, &Context::default()).unwrap()
+    }
+
+    fn next(scheme: &str, version: &str, bump: &str) -> Value {
+        run(json!({ "scheme": scheme, "versions": [version], "bump": bump }))["next"].clone()
+    }
+
+    /// node-semver 7, test/fixtures/increments.js (without options and identifiers).
+    #[test]
+    fn the_increments_of_node_semver() {
+        for (version, bump, expect) in [
+            ("1.2.3", "major", "2.0.0"),
+            ("1.2.3", "minor", "1.3.0"),
+            ("1.2.3", "patch", "1.2.4"),
+            ("1.2.3-tag", "major", "2.0.0"),
+            ("1.2.0-0", "patch", "1.2.0"),
+            ("1.2.3-4", "major", "2.0.0"),
+            ("1.2.3-4", "minor", "1.3.0"),
+            ("1.2.3-4", "patch", "1.2.3"),
+            ("1.2.3-alpha.0.beta", "patch", "1.2.3"),
+            ("1.2.4", "prerelease", "1.2.5-0"),
+            ("1.2.3-0", "prerelease", "1.2.3-1"),
+            ("1.2.3-alpha.0", "prerelease", "1.2.3-alpha.1"),
+            ("1.2.3-alpha.0.beta", "prerelease", "1.2.3-alpha.1.beta"),
+            ("1.2.3-alpha.10.0.beta", "prerelease", "1.2.3-alpha.10.1.beta"),
+            ("1.2.3-alpha.9.beta", "prerelease", "1.2.3-alpha.10.beta"),
+            ("1.2.0-1", "minor", "1.2.0"),
+            ("1.0.0-1", "major", "1.0.0"),
+        ] {
+            assert_eq!(next("npm", version, bump), expect, "{bump} of {version}");
+        }
+    }
+
+    /// Poetry's documentation, "version", the table of its rules.
+    #[test]
+    fn the_increments_of_poetry() {
+        for (version, bump, expect) in [
+            ("1.3.0", "major", "2.0.0"),
+            ("2.1.4", "minor", "2.2.0"),
+            ("4.1.1", "patch", "4.1.2"),
+            ("1.0.2", "prerelease", "1.0.3a0"),
+            ("1.0.3a0", "prerelease", "1.0.3a1"),
+            ("1.0.3b0", "prerelease", "1.0.3b1"),
+        ] {
+            assert_eq!(next("pep440", version, bump), expect, "{bump} of {version}");
+        }
+    }
+
+    /// PEP 440, "Compatible release": `~= 2.2` is `>= 2.2, == 2.*`; "Version matching": `1.1.post1` is `== 1.1.*`.
+    #[test]
+    fn python_ranges() {
+        let output = run(json!({
+            "scheme": "pep440", "range": "~= 2.2", "versions": ["2.10", "2.2.post3", "2.1", "3.0", "2.3rc1", "two"],
+        }));
+        assert_eq!(output["matching"], json!(["2.2.post3", "2.10"]));
+        assert_eq!((&output["best"], &output["invalid"]), (&json!("2.10"), &json!(["two"])));
+        let post = run(json!({ "scheme": "pep440", "range": "== 1.1.*", "versions": ["1.1.post1", "1.1a1"] }));
+        assert_eq!(post["best"], "1.1.post1");
+    }
+
+    /// The Cargo Book, "Specifying Dependencies", "Caret requirements" and "Comparison requirements".
+    #[test]
+    fn cargo_ranges() {
+        let of = |range: &str, version: &str| {
+            let output = run(json!({ "versions": [version], "range": range }));
+            output["matching"] == json!([version])
+        };
+        assert!(of("1.2.3", "1.9.0") && !of("1.2.3", "2.0.0") && !of("0.2.3", "0.3.0") && of("~1.2", "1.2.9"));
+        assert!(of(">= 1.2, < 1.5", "1.4.9") && !of(">= 1.2, < 1.5", "1.5.0") && of("1.*", "1.7.0+build"));
+        assert!(!of("^1.0.0", "1.1.0-alpha"));
+        let wrong = ENGINE.run(json!({ "versions": [], "range": ">=>" }), &Context::default());
+        assert!(matches!(wrong, Err(Failure::Invalid { .. })));
+    }
+
+    #[test]
+    fn the_best_is_a_release_where_there_is_one() {
+        let output = run(json!({ "versions": ["2.0.0-rc.1", "1.0.0", "x"], "bump": "patch" }));
+        assert_eq!((&output["best"], &output["next"]), (&json!("1.0.0"), &json!("1.0.1")));
+        assert!(run(json!({ "versions": [] })).get("best").is_none());
+    }
+}

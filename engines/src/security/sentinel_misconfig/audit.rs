@@ -1,0 +1,79 @@
+//! What the rules came to.
+
+use crate::security::verdict::{Finding, Severity};
+
+/// Places told of one rule.
+const MAX_PLACES: usize = 50;
+
+/// A rule of a benchmark.
+pub(super) struct Rule {
+    /// The control's id, such as `CIS-Docker-4.1`.
+    pub id: &'static str,
+    pub severity: Severity,
+    pub what: &'static str,
+    /// The line that mends it.
+    pub fix: &'static str,
+}
+
+pub(super) const fn rule(id: &'static str, severity: Severity, what: &'static str, fix: &'static str) -> Rule {
+    Rule { id, severity, what, fix }
+}
+
+/// Where a rule is broken, and by what.
+pub(super) type Place = (String, String);
+
+pub(super) struct Audit {
+    ignore: Vec<String>,
+    findings: Vec<Finding>,
+    passed: usize,
+    failed: usize,
+}
+
+impl Audit {
+    pub(super) fn new(ignore: Vec<String>) -> Self {
+        Self { ignore, findings: Vec::new(), passed: 0, failed: 0 }
+    }
+
+    /// Enters what a rule found: nothing is a pass.
+    pub(super) fn enter(&mut self, rule: &Rule, places: impl IntoIterator<Item = Place>) {
+        if self.ignore.iter().any(|ignored| ignored == rule.id) {
+            return;
+        }
+        let before = self.findings.len();
+        self.findings.extend(places.into_iter().take(MAX_PLACES).map(|(location, evidence)| Finding {
+            rule: rule.id.to_owned(),
+            severity: rule.severity,
+            message: format!("{}; mend: {}", rule.what, rule.fix),
+            location: Some(location),
+            evidence: (!evidence.is_empty()).then(|| evidence.chars().take(200).collect()),
+        }));
+        if self.findings.len() == before { self.passed += 1 } else { self.failed += 1 }
+    }
+
+    /// The findings, worst first, and how many rules held and did not.
+    pub(super) fn into_parts(self) -> (Vec<Finding>, usize, usize) {
+        let mut findings = self.findings;
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        (findings, self.passed, self.failed)
+    }
+}
+
+/// Whether a setting's name is that of a secret.
+pub(super) fn names_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    let words =
+        ["password", "passwd", "secret", "token", "api_key", "apikey", "private_key", "access_key", "credential"];
+    // Where a secret is kept, and how long, is none.
+    let about =
+        ["_file", "_path", "_ttl", "_seconds", "_name", "_env", "_length", "_policy", "_url", "_expiry", "tokenizer"];
+    words.iter().any(|word| name.contains(word)) && !about.iter().any(|word| name.contains(word))
+}
+
+/// Whether a value is a secret itself, not a reference to one.
+pub(super) fn is_secret(value: &str) -> bool {
+    let value = value.trim().trim_matches(['"', '\'']);
+    let reference = ["${", "$", "{{", "<", "/run/secrets", "vault:", "env:", "file:", "secret://", "arn:"];
+    value.len() >= 4
+        && !reference.iter().any(|start| value.starts_with(start))
+        && !matches!(value, "true" | "false" | "null" | "none")
+}

@@ -1,0 +1,155 @@
+//! q151: misconfiguration.
+
+mod app;
+mod audit;
+mod compose;
+mod dockerfile;
+mod kubernetes;
+mod lines;
+mod nginx;
+mod sshd;
+mod systemd;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use self::audit::Audit;
+use super::verdict::{Finding, Verdict, score, verdict};
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 151,
+    id: "sentinel-misconfig",
+    name: "Sentinel: misconfiguration",
+    family: Family::Security,
+    nature: Nature::Pure,
+    summary: "Insecure settings in Dockerfiles, Compose, Kubernetes, sshd, nginx, systemd, TOML/YAML/JSON app configs, with fix lines.",
+    inputs: &[
+        "config:string:-:required",
+        "kind:enum(auto|dockerfile|compose|kubernetes|sshd|nginx|systemd|app):-:=auto",
+        "ignore:array<string>:-:=[]",
+    ],
+    outputs: &[
+        "verdict:enum(clear|notice|warn|critical):-",
+        "score:number:-[0..1]",
+        "findings:array<finding>:-",
+        "passed:integer:-",
+        "failed:integer:-",
+        "kind:string:-",
+    ],
+    method: "Typed rule table per kind over parsed config (YAML/TOML/JSON) or line grammar; each rule cites its benchmark control.",
+    reference: "CIS Docker Benchmark 1.6 and Kubernetes Benchmark 1.9 control ids; Kubernetes Pod Security Standards; Mozilla OpenSSH guidelines",
+    example: r#"{"config": "FROM debian:latest\nUSER root\nADD http://x/y /y\n", "kind": "dockerfile"}"#,
+    function: |input, context| call(look, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Longest configuration, in bytes.
+const MAX_CONFIG: usize = 512 * 1024;
+
+#[derive(Deserialize)]
+struct Input {
+    config: String,
+    kind: Kind,
+    /// Names of rules that are not wanted.
+    ignore: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Auto,
+    Dockerfile,
+    Compose,
+    Kubernetes,
+    Sshd,
+    Nginx,
+    Systemd,
+    App,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Dockerfile => "dockerfile",
+            Self::Compose => "compose",
+            Self::Kubernetes => "kubernetes",
+            Self::Sshd => "sshd",
+            Self::Nginx => "nginx",
+            Self::Systemd => "systemd",
+            Self::App => "app",
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Output {
+    verdict: Verdict,
+    score: f64,
+    findings: Vec<Finding>,
+    passed: usize,
+    failed: usize,
+    kind: String,
+}
+
+fn look(input: Input, _: &Context) -> Result<Output, Failure> {
+    if input.config.len() > MAX_CONFIG {
+        return Err(Failure::too_large(format!("config is over {MAX_CONFIG} bytes")));
+    }
+    let kind = if input.kind == Kind::Auto { guess(&input.config) } else { input.kind };
+    let mut audit = Audit::new(input.ignore);
+    let config = input.config.as_str();
+    match kind {
+        Kind::Dockerfile => dockerfile::check(config, &mut audit),
+        Kind::Compose => compose::check(&tree::yaml(config)?, &mut audit),
+        Kind::Kubernetes => {
+            tree::documents(config)?.iter().for_each(|document| kubernetes::check(document, &mut audit))
+        }
+        Kind::Sshd => sshd::check(config, &mut audit),
+        Kind::Nginx => nginx::check(config, &mut audit),
+        Kind::Systemd => systemd::check(config, &mut audit),
+        Kind::App | Kind::Auto => app::check(&tree::any(config)?, &mut audit),
+    }
+    let (findings, passed, failed) = audit.into_parts();
+    let kind = kind.name().to_owned();
+    Ok(Output { verdict: verdict(&findings), score: score(&findings), findings, passed, failed, kind })
+}
+
+/// What the text looks like.
+fn guess(config: &str) -> Kind {
+    let lines = || config.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let starts = |line: &str, words: &[&str]| {
+        let first = line.split(|c: char| c.is_whitespace() || c == '=').next().unwrap_or_default();
+        words.iter().any(|word| word.eq_ignore_ascii_case(first))
+    };
+    let first = lines().next().unwrap_or_default();
+    if starts(first, &["FROM", "ARG"]) && lines().any(|line| starts(line, &["FROM"])) {
+        return Kind::Dockerfile;
+    }
+    if lines().any(|line| matches!(line, "[Unit]" | "[Service]" | "[Install]" | "[Socket]" | "[Timer]")) {
+        return Kind::Systemd;
+    }
+    let top = |key: &str| config.lines().any(|line| line.starts_with(key));
+    if top("apiVersion:") && top("kind:") {
+        return Kind::Kubernetes;
+    }
+    if top("services:") {
+        return Kind::Compose;
+    }
+    let ssh =
+        ["PermitRootLogin", "PasswordAuthentication", "HostKey", "AuthorizedKeysFile", "KexAlgorithms", "Subsystem"];
+    if lines().any(|line| starts(line, &ssh)) {
+        return Kind::Sshd;
+    }
+    let blocks = ["server", "http", "location", "events", "upstream"];
+    if lines().any(|line| line.ends_with('{') && starts(line, &blocks)) && config.contains(';') {
+        return Kind::Nginx;
+    }
+    Kind::App
+}

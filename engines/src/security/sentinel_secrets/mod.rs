@@ -1,0 +1,129 @@
+//! q141: exposed secrets.
+
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use self::rules::{Check, RULES, Rule};
+use super::verdict::{Finding, Verdict, place, score, verdict};
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 141,
+    id: "sentinel-secrets",
+    name: "Sentinel: exposed secrets",
+    family: Family::Security,
+    nature: Nature::Pure,
+    summary: "Finds API keys, tokens, private keys and passwords in text, code or logs, verified by format, checksum and entropy; returns a redacted copy.",
+    inputs: &["text:string:-:required", "filename:string:-:optional", "allow:array<string>:-:=[]"],
+    outputs: &[
+        "verdict:enum(clear|notice|warn|critical):-",
+        "score:number:-[0..1]",
+        "findings:array<finding>:-",
+        "redacted:string:-",
+    ],
+    method: "Keyword-anchored regex rules, Shannon entropy threshold, provider checksums (GitHub CRC32 suffix, JWT structure), allow list.",
+    reference: "gitleaks default rule set and its test fixtures; GitHub token format (CRC32 checksum)",
+    example: r#"{"text": "aws_access_key_id = AKIAIOSFODNN7EXAMPLE"}"#,
+    function: |input, context| call(look, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Findings told; everything found is redacted all the same.
+const MAX_FINDINGS: usize = 500;
+
+#[derive(Deserialize)]
+struct Input {
+    text: String,
+    filename: Option<String>,
+    /// Values that are known and harmless, or names of rules.
+    allow: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Output {
+    verdict: Verdict,
+    score: f64,
+    findings: Vec<Finding>,
+    redacted: String,
+}
+
+/// A secret, where it stands.
+struct Hit {
+    span: Range<usize>,
+    rule: &'static Rule,
+}
+
+fn look(input: Input, context: &Context) -> Result<Output, Failure> {
+    let Input { text, filename, allow } = input;
+    let hits = hits(&text, &allow);
+    if hits.len() > MAX_FINDINGS {
+        context.warn(format!("only the first {MAX_FINDINGS} of {} findings are told", hits.len()));
+    }
+    let told = |hit: &Hit| Finding {
+        rule: hit.rule.id.to_owned(),
+        severity: hit.rule.severity,
+        message: format!("{}: revoke it, then take it out of the text", hit.rule.name),
+        location: Some(match &filename {
+            Some(file) => format!("{file}:{}", place(&text, hit.span.start)),
+            None => place(&text, hit.span.start),
+        }),
+        evidence: text.get(hit.span.clone()).map(hinted),
+    };
+    let findings: Vec<Finding> = hits.iter().take(MAX_FINDINGS).map(told).collect();
+    let redacted = redacted(&text, &hits);
+    Ok(Output { verdict: verdict(&findings), score: score(&findings), findings, redacted })
+}
+
+/// What the rules find, from the left; of two that overlap the earlier rule's, which is the more exact one.
+fn hits(text: &str, allow: &[String]) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = Vec::new();
+    for rule in RULES.iter().filter(|rule| !allow.iter().any(|allowed| allowed == rule.id)) {
+        for found in rule.pattern().into_iter().flat_map(|pattern| pattern.captures_iter(text)) {
+            let Some(secret) = found.name("secret").or_else(|| found.get(0)) else { continue };
+            let value = secret.as_str();
+            let allowed = allow.iter().any(|allowed| !allowed.is_empty() && value.contains(allowed.as_str()));
+            let span = secret.range();
+            let overlaps = |hit: &Hit| span.start < hit.span.end && hit.span.start < span.end;
+            if !allowed && rule.holds(value) && !hits.iter().any(overlaps) {
+                hits.push(Hit { span, rule });
+            }
+        }
+    }
+    hits.sort_by_key(|hit| hit.span.start);
+    hits
+}
+
+/// The first characters only, so that its owner knows which one it is.
+fn hinted(secret: &str) -> String {
+    let shown = secret.chars().take((secret.chars().count() / 5).min(6)).collect::<String>();
+    format!("{}… ({} characters)", shown.lines().next().unwrap_or_default(), secret.chars().count())
+}
+
+fn redacted(text: &str, hits: &[Hit]) -> String {
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for hit in hits {
+        out.push_str(text.get(at..hit.span.start).unwrap_or_default());
+        out.push_str(&format!("[REDACTED:{}]", hit.rule.id));
+        at = hit.span.end;
+    }
+    out + text.get(at..).unwrap_or_default()
+}
+
+impl Rule {
+    /// Whether what the pattern found is a secret by its check.
+    fn holds(&self, value: &str) -> bool {
+        match self.check {
+            Check::Pattern => true,
+            Check::Entropy(least) => rules::entropy(value) >= least && !rules::placeholder(value),
+            Check::GitHub => rules::github_checksum(value),
+            Check::Jwt => rules::is_jwt(value),
+        }
+    }
+}

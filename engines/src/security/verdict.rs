@@ -1,0 +1,95 @@
+//! What the sentinels have in common: findings, the score they make together, and the verdict.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Info,
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+impl Severity {
+    /// How likely one such finding alone is thought to be a true danger.
+    const fn weight(self) -> f64 {
+        match self {
+            Self::Info => 0.05,
+            Self::Low => 0.15,
+            Self::Medium => 0.4,
+            Self::High => 0.7,
+            Self::Critical => 0.95,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Clear,
+    Notice,
+    Warn,
+    Critical,
+}
+
+/// The catalogue's `finding`. The evidence never shows a secret.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    pub rule: String,
+    pub severity: Severity,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+}
+
+/// The worst finding decides: critical; warn from medium on; notice below.
+pub fn verdict(findings: &[Finding]) -> Verdict {
+    match findings.iter().map(|finding| finding.severity).max() {
+        None => Verdict::Clear,
+        Some(Severity::Info | Severity::Low) => Verdict::Notice,
+        Some(Severity::Medium | Severity::High) => Verdict::Warn,
+        Some(Severity::Critical) => Verdict::Critical,
+    }
+}
+
+/// Independent signs together (noisy-OR, Pearl 1988): 1 - Π (1 - weight), to four places.
+pub fn score(findings: &[Finding]) -> f64 {
+    let none: f64 = findings.iter().map(|finding| 1.0 - finding.severity.weight()).product();
+    ((1.0 - none) * 1e4).round() / 1e4
+}
+
+/// `line:column` of a byte offset, from 1.
+pub fn place(text: &str, at: usize) -> String {
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("{line}:{column}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(severity: Severity) -> Finding {
+        Finding { rule: "r".to_owned(), severity, message: String::new(), location: None, evidence: None }
+    }
+
+    #[test]
+    fn the_worst_decides_and_signs_add_up() {
+        assert_eq!(verdict(&[]), Verdict::Clear);
+        assert_eq!(verdict(&[found(Severity::Low), found(Severity::High)]), Verdict::Warn);
+        assert_eq!(verdict(&[found(Severity::Critical)]), Verdict::Critical);
+        // 1 - 0.6 * 0.3
+        assert!((score(&[found(Severity::Medium), found(Severity::High)]) - 0.82).abs() < 1e-9);
+        assert_eq!(score(&[]), 0.0);
+    }
+
+    #[test]
+    fn a_place_counts_characters() {
+        assert_eq!(place("ä\nbcd", 4), "2:2");
+    }
+}
