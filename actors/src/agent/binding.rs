@@ -1,0 +1,55 @@
+//! What a step's inputs are bound to.
+
+use serde_json::{Map, Value};
+
+use super::reference::{Reference, Scope};
+
+/// A value that may hold references.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Binding {
+    Reference(Reference),
+    /// Without any reference.
+    Literal(Value),
+    Array(Vec<Self>),
+    Object(Vec<(String, Self)>),
+}
+
+impl Binding {
+    /// Every string that begins with `$` is a reference.
+    ///
+    /// # Errors
+    /// The first that is none.
+    pub(super) fn parse(value: &Value) -> Result<Self, String> {
+        let parsed = match value {
+            Value::String(text) if text.starts_with('$') => Self::Reference(Reference::parse(text)?),
+            Value::Array(items) => Self::Array(items.iter().map(Self::parse).collect::<Result<_, _>>()?),
+            Value::Object(entries) => {
+                let entry = |(key, value): (&String, &Value)| Ok((key.clone(), Self::parse(value)?));
+                Self::Object(entries.iter().map(entry).collect::<Result<_, String>>()?)
+            }
+            literal => Self::Literal(literal.clone()),
+        };
+        Ok(if parsed.references().is_empty() { Self::Literal(value.clone()) } else { parsed })
+    }
+
+    pub(super) fn references(&self) -> Vec<&Reference> {
+        match self {
+            Self::Reference(reference) => vec![reference],
+            Self::Literal(_) => Vec::new(),
+            Self::Array(items) => items.iter().flat_map(Self::references).collect(),
+            Self::Object(entries) => entries.iter().flat_map(|(_, value)| value.references()).collect(),
+        }
+    }
+
+    pub(super) fn value(&self, scope: &Scope<'_>) -> Value {
+        match self {
+            Self::Reference(reference) => reference.value(scope),
+            Self::Literal(value) => value.clone(),
+            Self::Array(items) => items.iter().map(|item| item.value(scope)).collect(),
+            Self::Object(entries) => {
+                let entries = entries.iter().map(|(key, value)| (key.clone(), value.value(scope)));
+                Value::Object(entries.collect::<Map<_, _>>())
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! One agent's row, checked in whole: its parameters, its toolbox, every binding of its plan, its write-up.
+
+use std::collections::HashSet;
+
+use muster_engines::Engine;
+use muster_engines::grammar::{self, Field, Need, assignable};
+use serde_json::Value;
+
+use super::agents::{Agent, PlanStep, Section};
+use super::binding::Binding;
+use super::catalogue::Built;
+use super::parameter::{Given, Parameter};
+use super::reference::{Head, Known, Reference, is_name};
+use super::rows::{AgentRow, StepRow};
+
+/// Steps of a plan.
+const STEPS: std::ops::RangeInclusive<usize> = 2..=6;
+
+pub(super) fn agent(row: &AgentRow, built: &Built) -> Result<Agent, Vec<String>> {
+    let mut check = Check { row, built, mistakes: Vec::new(), used: HashSet::new() };
+    check.texts();
+    let parameters = check.parameters();
+    let toolbox = check.toolbox();
+    let plan = check.plan(&parameters);
+    let writeup = check.writeup(&parameters, &plan);
+    check.unused(&parameters, &plan);
+    if !check.mistakes.is_empty() {
+        return Err(check.mistakes);
+    }
+    Ok(Agent {
+        id: row.id.clone(),
+        name: row.name.clone(),
+        category: row.category.clone(),
+        summary: row.summary.clone(),
+        capabilities: row.capabilities.clone(),
+        parameters,
+        toolbox,
+        system_prompt: row.system_prompt.clone(),
+        plan,
+        writeup,
+    })
+}
+
+struct Check<'a> {
+    row: &'a AgentRow,
+    built: &'a Built,
+    mistakes: Vec<String>,
+    /// Names of parameters, and of steps as `step.`, that something refers to.
+    used: HashSet<String>,
+}
+
+/// What is known at one step of the plan.
+struct Before<'a> {
+    parameters: &'a [Parameter],
+    steps: Vec<(&'a str, &'static Engine)>,
+    /// Earlier steps that may be left out.
+    guarded: HashSet<&'a str>,
+}
+
+impl<'a> Check<'a> {
+    fn wrong(&mut self, what: impl std::fmt::Display) {
+        self.mistakes.push(format!("agent {}: {what}", self.row.id));
+    }
+
+    fn texts(&mut self) {
+        let row = self.row;
+        let kebab = |id: &str| {
+            id.starts_with(|c: char| c.is_ascii_lowercase())
+                && id.split('-').all(|part| !part.is_empty())
+                && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        };
+        if !kebab(&row.id) {
+            self.wrong("its id is not in kebab-case");
+        }
+        for (what, text) in [("name", &row.name), ("summary", &row.summary), ("system_prompt", &row.system_prompt)] {
+            if text.trim().is_empty() {
+                self.wrong(format_args!("its {what} is empty"));
+            }
+        }
+        if row.capabilities.len() < 2 {
+            self.wrong("it has fewer than two capabilities");
+        }
+        if row.writeup.is_empty() {
+            self.wrong("its write-up has no section");
+        }
+    }
+
+    fn parameters(&mut self) -> Vec<Parameter> {
+        let mut parameters: Vec<Parameter> = Vec::new();
+        for text in &self.row.parameters {
+            match Parameter::parse(text) {
+                Ok(parameter) if parameters.iter().any(|other| other.name == parameter.name) => {
+                    self.wrong(format_args!("the parameter {} is there twice", parameter.name));
+                }
+                Ok(parameter) => parameters.push(parameter),
+                Err(mistake) => self.wrong(mistake),
+            }
+        }
+        parameters
+    }
+
+    fn toolbox(&mut self) -> Vec<&'static Engine> {
+        let row = self.row;
+        let mut seen = HashSet::new();
+        for id in &row.engines {
+            if !seen.insert(id.as_str()) {
+                self.wrong(format_args!("its toolbox has {id} twice"));
+            }
+            if self.built.get(id).is_none() && self.built.feature(id).is_none() {
+                self.wrong(format_args!("its toolbox has {id:?}, which is no engine"));
+            }
+        }
+        row.engines.iter().filter_map(|id| self.built.get(id)).collect()
+    }
+
+    fn plan(&mut self, parameters: &[Parameter]) -> Vec<PlanStep> {
+        let row = self.row;
+        if !STEPS.contains(&row.plan.len()) {
+            self.wrong(format_args!("its plan has {} steps, not {} to {}", row.plan.len(), STEPS.start(), STEPS.end()));
+        }
+        if !row.plan.is_empty() && row.plan.iter().all(|step| step.when.is_some()) {
+            self.wrong("every step of its plan may be left out");
+        }
+        let mut before = Before { parameters, steps: Vec::new(), guarded: HashSet::new() };
+        let mut plan = Vec::new();
+        for step in &row.plan {
+            plan.extend(self.step(step, &mut before));
+        }
+        plan
+    }
+
+    fn step<'p>(&mut self, row: &'a StepRow, before: &mut Before<'p>) -> Option<PlanStep>
+    where
+        'a: 'p,
+    {
+        let at = format!("step {}", row.name);
+        if !is_name(&row.name) {
+            self.wrong(format_args!("{at}: it is no name (small letters, digits, underscores)"));
+        }
+        if before.steps.iter().any(|(name, _)| *name == row.name) {
+            self.wrong(format_args!("{at}: it is there twice"));
+        }
+        let Some(engine) = self.built.get(&row.engine) else {
+            self.wrong(format_args!("{at}: {:?} is no engine", row.engine));
+            return None;
+        };
+        if !self.row.engines.contains(&row.engine) {
+            self.wrong(format_args!("{at}: {} is not in its toolbox", row.engine));
+        }
+        let when = row.when.as_deref().and_then(|text| self.reference(text, before, &at));
+        for field in &engine.fields().inputs {
+            if field.need == Need::Required && !row.bind.contains_key(&field.name) {
+                self.wrong(format_args!("{at}: {} needs the input {}, which is not bound", engine.id, field.name));
+            }
+        }
+        let inputs = row.bind.iter().filter_map(|(name, value)| {
+            Some((name.clone(), self.input(row, engine, name, value, before)?))
+        });
+        let bind = inputs.collect();
+        before.steps.push((&row.name, engine));
+        if row.when.is_some() {
+            before.guarded.insert(&row.name);
+        }
+        Some(PlanStep { name: row.name.clone(), engine, bind, when })
+    }
+
+    fn reference(&mut self, text: &str, before: &Before<'_>, at: &str) -> Option<Reference> {
+        let reference = Reference::parse(text).map_err(|mistake| self.wrong(format_args!("{at}: {mistake}"))).ok()?;
+        self.resolve(&reference, before, at).map(|_| reference)
+    }
+
+    /// The type of a reference, which counts as used from now on.
+    fn resolve(&mut self, reference: &Reference, before: &Before<'_>, at: &str) -> Option<grammar::Type> {
+        match &reference.head {
+            Head::Param(name) => self.used.insert(name.clone()),
+            Head::Step { name, .. } => self.used.insert(format!("{name}.")),
+            Head::Task | Head::Now => false,
+        };
+        let known = Known { params: before.parameters, steps: &before.steps };
+        reference.kind(known).map_err(|mistake| self.wrong(format_args!("{at}: {mistake}"))).ok()
+    }
+
+    fn input(
+        &mut self,
+        row: &StepRow,
+        engine: &'static Engine,
+        name: &str,
+        value: &Value,
+        before: &Before<'_>,
+    ) -> Option<Binding> {
+        let at = format!("step {}, input {name}", row.name);
+        let Some(field) = engine.fields().inputs.iter().find(|field| field.name == name) else {
+            let has: Vec<&str> = engine.fields().inputs.iter().map(|field| field.name.as_str()).collect();
+            self.wrong(format_args!("{at}: {} has no such input; it has {}", engine.id, has.join(", ")));
+            return None;
+        };
+        let binding = Binding::parse(value).map_err(|mistake| self.wrong(format_args!("{at}: {mistake}"))).ok()?;
+        match &binding {
+            Binding::Reference(reference) => self.bound(row, field, reference, before, &at),
+            Binding::Literal(value) => {
+                for problem in grammar::check(&field.kind, field.range, value) {
+                    let place = problem.loc.join(".");
+                    self.wrong(format_args!("{at}: the literal {value} {place} {}", problem.message));
+                }
+            }
+            nested => {
+                for reference in nested.references() {
+                    self.resolve(reference, before, &at);
+                }
+            }
+        }
+        Some(binding)
+    }
+
+    fn bound(&mut self, row: &StepRow, field: &Field, reference: &Reference, before: &Before<'_>, at: &str) {
+        let Some(kind) = self.resolve(reference, before, at) else { return };
+        if let Some(problem) = assignable(&kind, &field.kind) {
+            self.wrong(format_args!("{at}: {reference} does not fit: {problem}"));
+        }
+        if field.need != Need::Required || row.when.is_some() {
+            return;
+        }
+        match &reference.head {
+            Head::Param(name)
+                if before.parameters.iter().any(|param| param.name == *name && param.given == Given::Optional) =>
+            {
+                self.wrong(format_args!("{at}: it is required, and {reference} may be null: add `when`"));
+            }
+            Head::Step { name, .. } if before.guarded.contains(name.as_str()) => {
+                self.wrong(format_args!("{at}: it is required, and the step {name} may be left out: add `when`"));
+            }
+            _ => {}
+        }
+    }
+
+    fn writeup(&mut self, parameters: &[Parameter], plan: &[PlanStep]) -> Vec<Section> {
+        let row = self.row;
+        let steps = plan.iter().map(|step| (step.name.as_str(), step.engine)).collect();
+        let before = Before { parameters, steps, guarded: HashSet::new() };
+        let section = |section: &super::rows::SectionRow| {
+            let from = self.reference(&section.from, &before, &format!("section {:?}", section.title))?;
+            Some(Section { title: section.title.clone(), from })
+        };
+        row.writeup.iter().filter_map(section).collect()
+    }
+
+    fn unused(&mut self, parameters: &[Parameter], plan: &[PlanStep]) {
+        for step in plan {
+            if !self.used.contains(&format!("{}.", step.name)) {
+                self.wrong(format_args!("step {}: nothing uses its outputs", step.name));
+            }
+        }
+        for parameter in parameters {
+            if !self.used.contains(&parameter.name) {
+                self.wrong(format_args!("nothing uses the parameter {}", parameter.name));
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The conversation with a model that plans, rebuilt from the finished steps.
+
+use muster_providers::{Content, Message, Role, ToolCall};
+use serde_json::Value;
+
+use super::calls::{Verdict, verdict};
+use crate::agent::agents::Agent;
+use crate::agent::history::{Asked, Past, Ran};
+use crate::agent::prompt::{HOUSE, cut, task};
+use crate::agent::steer::Steered;
+use crate::agent::work::AgentOptions;
+use crate::task::View;
+
+/// Bytes of an instruction that a model sees.
+const MAX_INSTRUCTION: usize = 16 * 1024;
+
+pub(super) fn build(
+    agent: &Agent,
+    view: &View,
+    past: &[Past<'_>],
+    steered: &Steered,
+    options: AgentOptions,
+    steps_left: usize,
+) -> Vec<Message> {
+    let mut talk = Talk {
+        agent,
+        view,
+        messages: vec![
+            Message::text(Role::System, system(agent, steps_left)),
+            task(view, &Value::Object(steered.params.clone())),
+        ],
+        round: None,
+        told: 0,
+        texts: outputs(past, options),
+    };
+    for (at, past) in past.iter().enumerate() {
+        match past {
+            Past::Asked(asked) if asked.agent == agent.id => {
+                talk.close();
+                talk.instructions(at);
+                talk.round = Some(Round { asked: asked.clone(), answers: vec![None; asked.calls.len()] });
+            }
+            Past::Ran(ran) if ran.agent == agent.id => talk.answer(at, ran),
+            Past::Ran(ran) => talk.inherit(at, ran),
+            Past::Asked(_) | Past::Wrote(_) => {}
+        }
+    }
+    talk.close();
+    talk.instructions(usize::MAX);
+    talk.messages
+}
+
+fn system(agent: &Agent, steps_left: usize) -> String {
+    let plan: Vec<&str> = agent.plan.iter().map(|step| step.engine.id).collect();
+    format!(
+        "{}\n\nYou are {}: {} Work on the task with your tools; they are engines that compute. They are often called in \
+         this order: {}. {HOUSE} You have {steps_left} steps left, a call of a tool being one. Once you have what the \
+         task needs, call `finish`.",
+        agent.system_prompt,
+        agent.name,
+        agent.summary,
+        plan.join(", "),
+    )
+}
+
+struct Talk<'a> {
+    agent: &'a Agent,
+    view: &'a View,
+    messages: Vec<Message>,
+    /// The model's last answer, whose calls are not all told of yet.
+    round: Option<Round>,
+    /// Instructions that are in it.
+    told: usize,
+    /// What of each finished step's output is told, by its place.
+    texts: Vec<Option<String>>,
+}
+
+struct Round {
+    asked: Asked,
+    answers: Vec<Option<String>>,
+}
+
+impl Talk<'_> {
+    fn text(&mut self, at: usize) -> String {
+        self.texts.get_mut(at).and_then(Option::take).unwrap_or_default()
+    }
+
+    fn answer(&mut self, at: usize, ran: &Ran<'_>) {
+        let text = self.text(at);
+        let round = self.round.as_mut().filter(|round| ran.call.is_some_and(|call| call.step == round.asked.index));
+        let slot = round.and_then(|round| round.answers.get_mut(ran.call?.call));
+        match slot {
+            Some(slot) => *slot = Some(text),
+            None => self.note(ran, &text),
+        }
+    }
+
+    fn inherit(&mut self, at: usize, ran: &Ran<'_>) {
+        self.close();
+        let text = self.text(at);
+        self.note(ran, &text);
+    }
+
+    fn note(&mut self, ran: &Ran<'_>, text: &str) {
+        let note = format!("Finished before by {}: {} ({}) gave\n{text}", ran.agent, ran.name, ran.label());
+        self.messages.push(Message::text(Role::User, note));
+    }
+
+    /// The model's answer, then what each of its calls gave: providers take them only together.
+    fn close(&mut self) {
+        let Some(Round { asked, answers }) = self.round.take() else { return };
+        if asked.text.is_empty() && asked.calls.is_empty() {
+            return;
+        }
+        let mut turn = Message::text(Role::Assistant, asked.text);
+        turn.tool_calls.clone_from(&asked.calls);
+        self.messages.push(turn);
+        for (call, answer) in asked.calls.iter().zip(answers) {
+            let text = answer.unwrap_or_else(|| self.unanswered(call));
+            self.messages.push(Message {
+                content: Content::Text(text),
+                tool_call_id: Some(call.id.clone()),
+                ..Message::text(Role::Tool, "")
+            });
+        }
+    }
+
+    fn unanswered(&self, call: &ToolCall) -> String {
+        match verdict(self.agent, call) {
+            Verdict::Refused(why) => format!("error: {why}"),
+            Verdict::Finish => "finished".to_owned(),
+            Verdict::Runs(..) => "not called: an operator redirected the task first".to_owned(),
+        }
+    }
+
+    /// Those that had joined when so many steps were finished.
+    fn instructions(&mut self, finished: usize) {
+        while let Some(instruction) = self.view.instructions.get(self.told) {
+            let joined = instruction.joined_after.and_then(|after| usize::try_from(after).ok());
+            if joined.unwrap_or(self.view.done.len()) > finished {
+                return;
+            }
+            let text = format!("The operator redirects you:\n{}", cut(&instruction.text, MAX_INSTRUCTION));
+            self.messages.push(Message::text(Role::User, text));
+            self.told += 1;
+        }
+    }
+}
+
+/// What is told of each output: each within its bound, the newest first within the bound of all.
+fn outputs(past: &[Past<'_>], options: AgentOptions) -> Vec<Option<String>> {
+    let mut left = options.prompt_bytes;
+    let mut texts: Vec<Option<String>> = past
+        .iter()
+        .rev()
+        .map(|past| {
+            let Past::Ran(ran) = past else { return None };
+            let whole = match ran.error {
+                Some(error) => format!("error: {error}"),
+                None => ran.output.to_string(),
+            };
+            let text = cut(&whole, left.min(options.output_bytes));
+            left = left.saturating_sub(text.len());
+            Some(text)
+        })
+        .collect();
+    texts.reverse();
+    texts
+}

@@ -1,0 +1,90 @@
+//! Whether prose is borne out by the outputs of engines: pure.
+//!
+//! Each number, each value that looks like an identifier, each path and each quotation must occur in the outputs of an
+//! engine that its paragraph names (or its heading), rounded or in another form at most; and what a sentence says of a
+//! named field must not be something else than that field's value. What reads like language is not judged.
+
+mod claims;
+mod contradict;
+mod facts;
+mod figures;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+pub(super) use facts::Facts;
+
+use claims::{Block, Claim};
+use facts::Source;
+
+/// Reasons that are told of one text; the rest is not looked for.
+const MAX_REASONS: usize = 20;
+/// The longest prose that is read, in bytes.
+const MAX_PROSE: usize = 64 * 1024;
+
+/// Why the prose must not stand; nothing where it may.
+pub(super) fn check(facts: &Facts, prose: &str) -> Vec<String> {
+    if prose.trim().is_empty() {
+        return vec!["the text is empty".to_owned()];
+    }
+    if prose.len() > MAX_PROSE {
+        return vec![format!("the text is longer than {MAX_PROSE} bytes")];
+    }
+    let mut reasons = Vec::new();
+    let mut heading: Vec<usize> = Vec::new();
+    for block in claims::blocks(prose) {
+        let named = facts.named(block.text);
+        if block.heading {
+            heading.clone_from(&named);
+        }
+        let named = if named.is_empty() { heading.clone() } else { named };
+        judge(facts, &block, &named, &mut reasons);
+        if reasons.len() >= MAX_REASONS {
+            break;
+        }
+    }
+    reasons.truncate(MAX_REASONS);
+    reasons
+}
+
+fn judge(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<String>) {
+    let claims = claims::read(block.text);
+    let sources: Vec<&Source> = named.iter().filter_map(|at| facts.sources.get(*at)).collect();
+    let mut told = BTreeSet::new();
+    let mut unnamed = None;
+    for claim in &claims {
+        if reasons.len() >= MAX_REASONS {
+            return;
+        }
+        if facts.is_own_word(claim) || !told.insert(claim.words().to_owned()) {
+            continue;
+        }
+        let here = sources.iter().any(|source| source.bears(claim));
+        if here || facts.given.bears(claim) {
+            continue;
+        }
+        match facts.sources.iter().find(|source| source.bears(claim)) {
+            None => reasons.push(format!("{} is in no output", claim.words())),
+            Some(source) if sources.is_empty() => {
+                unnamed.get_or_insert_with(|| (claim.words().to_owned(), source.label.clone()));
+            }
+            Some(source) => {
+                reasons.push(format!("{} is not from the engine named beside it, but from {}", claim.words(), source.label));
+            }
+        }
+    }
+    if let Some((words, label)) = unnamed {
+        reasons.push(format!("the paragraph with {words} does not name the engine that it is from ({label})"));
+    }
+    reasons.extend(contradict::find(&sources, block.text));
+}
+
+impl Claim {
+    /// As the prose has it.
+    fn words(&self) -> &str {
+        match self {
+            Self::Number { words, .. } | Self::Value { words } => words,
+        }
+    }
+}

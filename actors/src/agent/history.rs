@@ -1,0 +1,215 @@
+//! What a task's finished steps hold, read back from its journal.
+
+use std::sync::Arc;
+
+use muster_engines::Engine;
+use muster_providers::ToolCall;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::failure::broken;
+use crate::engine::EngineAnswer;
+use crate::task::{StepError, View};
+
+/// A finished step.
+#[derive(Debug)]
+pub(super) enum Past<'a> {
+    Ran(Ran<'a>),
+    Asked(Asked),
+    Wrote(Wrote<'a>),
+}
+
+/// An engine that was called.
+#[derive(Debug, Clone)]
+pub(super) struct Ran<'a> {
+    /// The agent that called it.
+    pub(super) agent: &'a str,
+    /// The plan's name of the step, or one made of the engine's.
+    pub(super) name: &'a str,
+    pub(super) engine: &'a str,
+    pub(super) number: u16,
+    /// Of its input, by [`digest`].
+    pub(super) input_sha256: &'a str,
+    /// What a model's call asked for it.
+    pub(super) call: Option<CallRef>,
+    /// Null where it failed.
+    pub(super) output: &'a Value,
+    pub(super) warnings: Vec<String>,
+    pub(super) error: Option<&'a str>,
+}
+
+/// Which call of which of the task's steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CallRef {
+    pub(super) step: u32,
+    pub(super) call: usize,
+}
+
+/// A model that was asked what comes next.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// Among the task's steps.
+    pub(super) index: u32,
+    pub(super) agent: String,
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolCall>,
+    /// Instructions that it had seen.
+    pub(super) instructions: usize,
+}
+
+/// A result.
+#[derive(Debug)]
+pub(super) struct Wrote<'a> {
+    pub(super) agent: &'a str,
+    /// Instructions that it took into account.
+    pub(super) instructions: usize,
+    pub(super) result: &'a Value,
+}
+
+impl Ran<'_> {
+    /// Such as `q187 repo-tree`.
+    pub(super) fn label(&self) -> String {
+        format!("q{} {}", self.number, self.engine)
+    }
+}
+
+/// The finished steps in their order.
+///
+/// # Errors
+/// A step that nothing here wrote.
+pub(super) fn read(view: &View) -> Result<Vec<Past<'_>>, StepError> {
+    view.done.iter().map(|step| past(step.index, &step.output).ok_or_else(|| unreadable(step.index))).collect()
+}
+
+fn unreadable(index: u32) -> StepError {
+    broken(format!("the journal's step {index} is not one of an agent: start the task again"))
+}
+
+#[derive(Deserialize)]
+struct RanRow<'a> {
+    agent: &'a str,
+    #[serde(rename = "as")]
+    name: &'a str,
+    engine: &'a str,
+    number: u16,
+    input_sha256: &'a str,
+    call: Option<CallRef>,
+    #[serde(default)]
+    warnings: Vec<String>,
+    error: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+struct AskedRow {
+    agent: String,
+    text: String,
+    calls: Vec<CallRow>,
+    instructions: usize,
+}
+
+#[derive(Deserialize)]
+struct CallRow {
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+#[derive(Deserialize)]
+struct WroteRow<'a> {
+    agent: &'a str,
+    instructions: usize,
+}
+
+fn past(index: u32, value: &Arc<Value>) -> Option<Past<'_>> {
+    let value: &Value = value;
+    match value.get("did")?.as_str()? {
+        "ran" => {
+            let row = RanRow::deserialize(value).ok()?;
+            Some(Past::Ran(Ran {
+                agent: row.agent,
+                name: row.name,
+                engine: row.engine,
+                number: row.number,
+                input_sha256: row.input_sha256,
+                call: row.call,
+                output: value.get("output")?,
+                warnings: row.warnings,
+                error: row.error,
+            }))
+        }
+        "asked" => {
+            let AskedRow { agent, text, calls, instructions } = AskedRow::deserialize(value).ok()?;
+            let call = |row: CallRow| ToolCall { id: row.id, name: row.name, arguments: row.arguments };
+            let calls = calls.into_iter().map(call).collect();
+            Some(Past::Asked(Asked { index, agent, text, calls, instructions }))
+        }
+        "wrote" => {
+            let row = WroteRow::deserialize(value).ok()?;
+            let (agent, instructions) = (row.agent, row.instructions);
+            Some(Past::Wrote(Wrote { agent, instructions, result: value.get("result")? }))
+        }
+        _ => None,
+    }
+}
+
+/// Who called an engine for what.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller<'a> {
+    pub(super) agent: &'a str,
+    pub(super) name: &'a str,
+    pub(super) call: Option<CallRef>,
+}
+
+/// An engine's call as it is journalled. `Err` is a failure that a model is told of.
+pub(super) fn ran(caller: Caller<'_>, engine: &Engine, input_sha256: &str, answer: Result<EngineAnswer, String>) -> Value {
+    let mut row = Map::new();
+    let mut put = |key: &str, value: Value| row.insert(key.to_owned(), value);
+    put("did", "ran".into());
+    put("agent", caller.agent.into());
+    put("as", caller.name.into());
+    put("engine", engine.id.into());
+    put("number", engine.number.into());
+    put("input_sha256", input_sha256.into());
+    if let Some(CallRef { step, call }) = caller.call {
+        put("call", json!({ "step": step, "call": call }));
+    }
+    match answer {
+        Ok(EngineAnswer { output, warnings, took }) => {
+            put("ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX).into());
+            put("warnings", warnings.into());
+            put("output", output);
+        }
+        Err(error) => {
+            put("error", error.into());
+            put("output", Value::Null);
+        }
+    }
+    Value::Object(row)
+}
+
+/// A model's answer as it is journalled.
+pub(super) fn asked(agent: &str, model: &str, text: &str, calls: &[ToolCall], instructions: usize) -> Value {
+    let call = |call: &ToolCall| json!({ "id": call.id, "name": call.name, "arguments": call.arguments });
+    let calls: Vec<Value> = calls.iter().map(call).collect();
+    json!({
+        "did": "asked", "agent": agent, "model": model, "text": text, "calls": calls, "instructions": instructions,
+    })
+}
+
+/// A result as it is journalled.
+pub(super) fn wrote(agent: &str, instructions: usize, result: Value) -> Value {
+    let mut row = Map::from_iter([
+        ("did".to_owned(), "wrote".into()),
+        ("agent".to_owned(), agent.into()),
+        ("instructions".to_owned(), instructions.into()),
+    ]);
+    row.insert("result".to_owned(), result);
+    Value::Object(row)
+}
+
+/// SHA-256 of a value's JSON, in hex.
+pub(super) fn digest(value: &Value) -> String {
+    let bytes = serde_json::to_vec(value).unwrap_or_default();
+    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

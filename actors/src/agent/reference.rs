@@ -1,0 +1,226 @@
+//! References of plans: `$task`, `$now`, `$params.name`, `$steps.as.output`, each with `.field`, `[index]` and `[]`.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use muster_engines::Engine;
+use muster_engines::grammar::{Prim, Type};
+use serde_json::{Map, Value};
+
+use super::parameter::Parameter;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    pub head: Head,
+    pub hops: Vec<Hop>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// The instruction.
+    Task,
+    /// When the task was created: the same time for all its steps, however often one is done.
+    Now,
+    Param(String),
+    /// An output of an earlier step.
+    Step {
+        name: String,
+        output: String,
+    },
+}
+
+/// One step into a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hop {
+    /// A field; of an array, that of each item.
+    Field(String),
+    Index(usize),
+    /// All items, as they are.
+    Each,
+}
+
+/// What a reference may name, and its type.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) params: &'a [Parameter],
+    /// Earlier steps of the plan.
+    pub(super) steps: &'a [(&'a str, &'static Engine)],
+}
+
+/// What a reference names, as values.
+#[derive(Debug, Clone)]
+pub(super) struct Scope<'a> {
+    pub(super) task: &'a str,
+    pub(super) now: String,
+    pub(super) params: &'a Map<String, Value>,
+    /// By the step's name. A step that was left out is not there, and its outputs are null.
+    pub(super) outputs: HashMap<&'a str, &'a Value>,
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.head {
+            Head::Task => f.write_str("$task")?,
+            Head::Now => f.write_str("$now")?,
+            Head::Param(name) => write!(f, "$params.{name}")?,
+            Head::Step { name, output } => write!(f, "$steps.{name}.{output}")?,
+        }
+        self.hops.iter().try_for_each(|hop| match hop {
+            Hop::Field(name) => write!(f, ".{name}"),
+            Hop::Index(at) => write!(f, "[{at}]"),
+            Hop::Each => f.write_str("[]"),
+        })
+    }
+}
+
+impl Reference {
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        Self::read(text).ok_or_else(|| {
+            format!("{text:?} is no reference: write $task, $now, $params.name or $steps.as.output, with .field or [0]")
+        })
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (word, rest) = name(text.strip_prefix('$')?)?;
+        let (head, mut rest) = match word {
+            "task" => (Head::Task, rest),
+            "now" => (Head::Now, rest),
+            "params" => {
+                let (param, rest) = name(rest.strip_prefix('.')?)?;
+                (Head::Param(param.to_owned()), rest)
+            }
+            "steps" => {
+                let (step, rest) = name(rest.strip_prefix('.')?)?;
+                let (output, rest) = name(rest.strip_prefix('.')?)?;
+                (Head::Step { name: step.to_owned(), output: output.to_owned() }, rest)
+            }
+            _ => return None,
+        };
+        let mut hops = Vec::new();
+        while !rest.is_empty() {
+            let hop;
+            (hop, rest) = read_hop(rest)?;
+            hops.push(hop);
+        }
+        Some(Self { head, hops })
+    }
+
+    /// The type of what it names.
+    ///
+    /// # Errors
+    /// What it names that is not there.
+    pub(super) fn kind(&self, known: Known<'_>) -> Result<Type, String> {
+        let head = match &self.head {
+            Head::Task => Type::Prim(Prim::String),
+            Head::Now => Type::Prim(Prim::Datetime),
+            Head::Param(name) => {
+                let param = known.params.iter().find(|param| param.name == *name);
+                param.ok_or_else(|| format!("{self}: there is no parameter {name}"))?.kind.clone()
+            }
+            Head::Step { name, output } => self.output(known, name, output)?,
+        };
+        self.hops.iter().try_fold(head, |kind, hop| self.into_kind(&kind, hop))
+    }
+
+    fn output(&self, known: Known<'_>, name: &str, output: &str) -> Result<Type, String> {
+        let step = known.steps.iter().find(|(step, _)| *step == name);
+        let (_, engine) = step.ok_or_else(|| format!("{self}: {name} is no earlier step"))?;
+        let outputs = &engine.fields().outputs;
+        let field = outputs.iter().find(|field| field.name == output);
+        field.map(|field| field.kind.clone()).ok_or_else(|| {
+            let has: Vec<&str> = outputs.iter().map(|field| field.name.as_str()).collect();
+            format!("{self}: {} has no output {output}; it has {}", engine.id, has.join(", "))
+        })
+    }
+
+    fn into_kind(&self, kind: &Type, hop: &Hop) -> Result<Type, String> {
+        match (kind, hop) {
+            (Type::Prim(Prim::Any), _) | (Type::Array(_), Hop::Each) => Ok(kind.clone()),
+            (Type::Array(item), Hop::Index(_)) => Ok((**item).clone()),
+            (_, Hop::Index(_) | Hop::Each) => Err(format!("{self}: {kind} is no array")),
+            (Type::Array(item), Hop::Field(name)) => {
+                self.field(item, name).map(|field| Type::Array(Box::new(field)))
+            }
+            (kind, Hop::Field(name)) => self.field(kind, name),
+        }
+    }
+
+    fn field(&self, kind: &Type, name: &str) -> Result<Type, String> {
+        let found = match kind {
+            Type::Prim(Prim::Any) => Some(kind.clone()),
+            Type::Map(item) => Some((**item).clone()),
+            Type::Record(members) => members.iter().find(|m| m.name == name).map(|member| member.kind.clone()),
+            Type::Prim(Prim::LatLon) if matches!(name, "lat" | "lon") => Some(Type::Prim(Prim::Number)),
+            _ => None,
+        };
+        found.ok_or_else(|| format!("{self}: {kind} has no field {name}"))
+    }
+
+    /// What it names; `null` where that is not there.
+    pub(super) fn value(&self, scope: &Scope<'_>) -> Value {
+        let head = match &self.head {
+            Head::Task => return walk(&Value::String(scope.task.to_owned()), &self.hops),
+            Head::Now => return walk(&Value::String(scope.now.clone()), &self.hops),
+            Head::Param(name) => scope.params.get(name),
+            Head::Step { name, output } => scope.outputs.get(name.as_str()).and_then(|step| step.get(output)),
+        };
+        head.map_or(Value::Null, |head| walk(head, &self.hops))
+    }
+}
+
+fn walk(value: &Value, hops: &[Hop]) -> Value {
+    let Some((hop, rest)) = hops.split_first() else { return value.clone() };
+    let next = match (value, hop) {
+        (_, Hop::Each) => Some(value),
+        (Value::Array(items), Hop::Index(at)) => items.get(*at),
+        (Value::Object(object), Hop::Field(name)) => object.get(name),
+        (Value::Array(items), Hop::Field(name)) => {
+            let fields = items.iter().map(|item| item.get(name).cloned().unwrap_or_default()).collect();
+            return walk(&Value::Array(fields), rest);
+        }
+        _ => None,
+    };
+    next.map_or(Value::Null, |next| walk(next, rest))
+}
+
+/// Whether a step waits in vain for it.
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether it may name a step or a parameter: small letters, digits and underscores, a letter first.
+pub(super) fn is_name(text: &str) -> bool {
+    name(text).is_some_and(|(_, rest)| rest.is_empty())
+}
+
+/// The name at the start, and what follows.
+fn name(text: &str) -> Option<(&str, &str)> {
+    if !text.starts_with(|first: char| first.is_ascii_lowercase()) {
+        return None;
+    }
+    let end = text.find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
+    Some(text.split_at(end.unwrap_or(text.len())))
+}
+
+fn read_hop(text: &str) -> Option<(Hop, &str)> {
+    if let Some(rest) = text.strip_prefix('.') {
+        let (field, rest) = name(rest)?;
+        return Some((Hop::Field(field.to_owned()), rest));
+    }
+    let (index, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let digits = index.bytes().all(|byte| byte.is_ascii_digit());
+    match index {
+        "" => Some((Hop::Each, rest)),
+        index if digits => Some((Hop::Index(index.parse().ok()?), rest)),
+        _ => None,
+    }
+}

@@ -1,0 +1,158 @@
+//! Results as text, and as the bounded value that a task ends with.
+
+use serde_json::{Map, Value, json};
+
+use super::material::{Material, Part};
+use super::prompt::cut;
+
+/// Bytes of one section's text, and of all.
+const MAX_SECTION: usize = 6 * 1024;
+const MAX_TEXT: usize = 64 * 1024;
+/// Items of a list that are written out.
+const MAX_ITEMS: usize = 20;
+/// Bytes of one item.
+const MAX_ITEM: usize = 400;
+/// Bytes of a section's value in the result; the text and the outputs still have it.
+const MAX_VALUE: usize = 64 * 1024;
+/// Bytes of all outputs in the result.
+const MAX_OUTPUTS: usize = 4 * 1024 * 1024;
+
+/// The sections, each with the engine that its value is from.
+pub(super) fn text(material: &Material<'_>) -> String {
+    let mut text = String::new();
+    for part in &material.parts {
+        let section = format!("## {}\nFrom engine {}\n\n{}\n\n", part.title, part.source, cut(&shown(&part.value), MAX_SECTION));
+        if text.len() + section.len() > MAX_TEXT {
+            text.push_str("(further sections are in the outputs only)\n\n");
+            break;
+        }
+        text.push_str(&section);
+    }
+    if material.parts.is_empty() {
+        text.push_str("No engine was called.\n\n");
+    }
+    list(&mut text, "Left out", material.skipped.iter().map(String::as_str));
+    let notes: Vec<String> =
+        material.notes.iter().map(|note| format!("{} – {}", cut(&note.text, MAX_ITEM), note.effect)).collect();
+    list(&mut text, "Redirections", notes.iter().map(String::as_str));
+    list(&mut text, "Warnings", material.warnings.iter().map(String::as_str));
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn list<'a>(text: &mut String, title: &str, items: impl Iterator<Item = &'a str>) {
+    let mut items = items.peekable();
+    if items.peek().is_none() {
+        return;
+    }
+    text.push_str(&format!("## {title}\n\n"));
+    items.by_ref().take(MAX_ITEMS).for_each(|item| text.push_str(&format!("- {}\n", cut(item, MAX_ITEM))));
+    let more = items.count();
+    if more > 0 {
+        text.push_str(&format!("- … and {more} more\n"));
+    }
+    text.push('\n');
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::String(line) if !line.contains('\n') => line.clone(),
+        // A fence longer than any within.
+        Value::String(text) => {
+            let ticks = "`".repeat(longest_run(text).max(2) + 1);
+            format!("{ticks}\n{}\n{ticks}", text.trim_end_matches('\n'))
+        }
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => {
+            let mut lines: Vec<String> = items.iter().take(MAX_ITEMS).map(|item| format!("- {}", line(item))).collect();
+            if items.len() > MAX_ITEMS {
+                lines.push(format!("- … and {} more, {} in all", items.len() - MAX_ITEMS, items.len()));
+            }
+            lines.join("\n")
+        }
+        Value::Object(entries) if entries.is_empty() => "none".to_owned(),
+        Value::Object(entries) => {
+            let mut lines: Vec<String> =
+                entries.iter().take(MAX_ITEMS).map(|(key, value)| format!("- {key}: {}", line(value))).collect();
+            if entries.len() > MAX_ITEMS {
+                lines.push(format!("- … and {} more, {} in all", entries.len() - MAX_ITEMS, entries.len()));
+            }
+            lines.join("\n")
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+fn line(value: &Value) -> String {
+    match value {
+        Value::String(text) => cut(&text.replace('\n', "⏎"), MAX_ITEM),
+        Value::Object(entries) if entries.values().all(|value| !value.is_object() && !value.is_array()) => {
+            let fields = entries.iter().map(|(key, value)| match value {
+                Value::String(text) => format!("{key}: {}", text.replace('\n', "⏎")),
+                other => format!("{key}: {other}"),
+            });
+            cut(&fields.collect::<Vec<_>>().join(", "), MAX_ITEM)
+        }
+        other => cut(&other.to_string(), MAX_ITEM),
+    }
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
+}
+
+/// A task's result: `outputs` by name, `sections`, `text`, `engines`, `skipped`, `redirections`, `warnings`, and who
+/// wrote the text (`null` where the sections stand as they are).
+pub(super) fn result(agent: &str, mut material: Material<'_>, text: String, written_by: Option<&str>) -> Value {
+    let outputs = outputs(&mut material);
+    let Material { parts, skipped, notes, warnings, uses } = &material;
+    let sections: Vec<Value> = parts.iter().map(section).collect();
+    let notes = notes.iter().map(|note| json!({ "instruction": note.text, "effect": note.effect }));
+    let engines: Vec<Value> = uses
+        .iter()
+        .map(|used| json!({ "as": used.name, "number": used.ran.number, "engine": used.ran.engine, "by": used.ran.agent }))
+        .collect();
+    json!({
+        "agent": agent, "text": text, "written_by": written_by, "sections": sections, "outputs": outputs,
+        "engines": engines, "skipped": skipped, "redirections": notes.collect::<Vec<_>>(), "warnings": warnings,
+    })
+}
+
+fn section(part: &Part) -> Value {
+    let bytes = part.value.to_string().len();
+    if bytes <= MAX_VALUE {
+        json!({ "title": part.title, "engine": part.source, "value": part.value })
+    } else {
+        let note = format!("{bytes} bytes: see outputs");
+        json!({ "title": part.title, "engine": part.source, "value": null, "left_out": note })
+    }
+}
+
+/// By name. Where they are too much together, the largest are left out, and that is said.
+fn outputs(material: &mut Material<'_>) -> Map<String, Value> {
+    let mut sizes: Vec<(usize, usize)> =
+        material.uses.iter().enumerate().map(|(at, used)| (used.ran.output.to_string().len(), at)).collect();
+    let mut all: usize = sizes.iter().map(|(bytes, _)| bytes).sum();
+    sizes.sort_unstable();
+    let mut left_out = Vec::new();
+    while all > MAX_OUTPUTS
+        && let Some((bytes, at)) = sizes.pop()
+    {
+        all -= bytes;
+        left_out.push((at, bytes));
+    }
+    let mut outputs = Map::new();
+    for (at, used) in material.uses.iter().enumerate() {
+        let output = match left_out.iter().find(|(left, _)| *left == at) {
+            Some((_, bytes)) => json!({ "left_out": true, "bytes": bytes }),
+            None => used.ran.output.clone(),
+        };
+        outputs.insert(used.name.clone(), output);
+    }
+    for (at, bytes) in left_out {
+        let name = material.uses.get(at).map_or_else(String::new, |used| used.name.clone());
+        material.warnings.push(format!("the output {name} is left out of the result: it has {bytes} bytes"));
+    }
+    outputs
+}

@@ -1,0 +1,91 @@
+//! Agents over scripted engines and scripted models.
+
+mod catalogue;
+mod double;
+mod driver;
+mod free;
+mod params;
+mod plans;
+mod prose;
+mod redirects;
+mod references;
+mod validation;
+
+use std::sync::OnceLock;
+
+use muster_engines::grammar::{Prim, Type};
+use muster_engines::{Engine, Family, Nature};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Agents;
+
+#[derive(Deserialize)]
+struct Declared {
+    engine: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    number: u16,
+    id: String,
+    name: String,
+    summary: String,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+}
+
+/// Engines as their catalogue declares them, without their functions.
+fn declared() -> &'static [&'static Engine] {
+    static ENGINES: OnceLock<Vec<&'static Engine>> = OnceLock::new();
+    ENGINES.get_or_init(|| {
+        let declared: Declared = toml::from_str(include_str!("engines.toml")).unwrap();
+        declared.engine.into_iter().map(engine).collect()
+    })
+}
+
+fn engine(row: Row) -> &'static Engine {
+    let text = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let texts = |texts: Vec<String>| -> &'static [&'static str] {
+        Box::leak(texts.into_iter().map(text).collect::<Vec<_>>().into_boxed_slice())
+    };
+    Box::leak(Box::new(Engine {
+        number: row.number,
+        id: text(row.id),
+        name: text(row.name),
+        family: Family::Code,
+        nature: Nature::Pure,
+        summary: text(row.summary),
+        inputs: texts(row.inputs),
+        outputs: texts(row.outputs),
+        method: "as declared",
+        reference: "the catalogue",
+        example: "{}",
+        function: |_, _| Ok(Value::Null),
+        fields: OnceLock::new(),
+    }))
+}
+
+fn agents() -> Agents {
+    Agents::built_in(declared()).unwrap()
+}
+
+/// Some value of a type.
+fn sample(kind: &Type) -> Value {
+    match kind {
+        Type::Prim(Prim::Number) => json!(1.5),
+        Type::Prim(Prim::Integer) => json!(3),
+        Type::Prim(Prim::Boolean) => json!(true),
+        Type::Prim(Prim::Any) => json!({ "any": 7 }),
+        Type::Prim(Prim::Datetime) => json!("2026-11-21T03:00:00Z"),
+        Type::Prim(Prim::Date) => json!("2026-11-21"),
+        Type::Prim(Prim::Finding) => json!({ "rule": "r-1", "severity": "high", "message": "m" }),
+        Type::Prim(_) => json!("text"),
+        Type::Enum(values) => json!(values[0]),
+        Type::Array(item) => json!([sample(item), sample(item)]),
+        Type::Map(item) => json!({ "key": sample(item) }),
+        Type::Record(members) => {
+            Value::Object(members.iter().map(|member| (member.name.clone(), sample(&member.kind))).collect())
+        }
+    }
+}

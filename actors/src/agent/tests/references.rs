@@ -1,0 +1,96 @@
+use std::collections::HashMap;
+
+use muster_engines::grammar::parse_type;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::agent::binding::Binding;
+use crate::agent::parameter::Parameter;
+use crate::agent::reference::{Known, Reference, Scope};
+
+fn value(reference: &str) -> Value {
+    let params: Map<String, Value> =
+        serde_json::from_value(json!({ "rows": [{ "n": 1 }, { "n": 2 }, {}], "deep": { "a": [[5, 6]] }, "none": null }))
+            .unwrap();
+    let tree = json!({ "files": [{ "path": "a.rs" }, { "path": "b.rs" }], "total": 2 });
+    let scope = Scope {
+        task: "do it",
+        now: "2026-11-21T03:00:00.000Z".to_owned(),
+        params: &params,
+        outputs: HashMap::from([("tree", &tree)]),
+    };
+    Reference::parse(reference).unwrap().value(&scope)
+}
+
+#[test]
+fn references_reach_into_values() {
+    for (reference, wanted) in [
+        ("$task", json!("do it")),
+        ("$now", json!("2026-11-21T03:00:00.000Z")),
+        ("$params.rows[1].n", json!(2)),
+        ("$params.rows.n", json!([1, 2, null])),
+        ("$params.rows[].n", json!([1, 2, null])),
+        ("$params.rows[]", json!([{ "n": 1 }, { "n": 2 }, {}])),
+        ("$params.deep.a[0][1]", json!(6)),
+        ("$steps.tree.total", json!(2)),
+        ("$steps.tree.files.path", json!(["a.rs", "b.rs"])),
+        ("$steps.tree.files[0].path", json!("a.rs")),
+        ("$params.rows[9]", Value::Null),
+        ("$params.none.x", Value::Null),
+        ("$params.gone", Value::Null),
+        ("$steps.skipped.total", Value::Null),
+        ("$task.x", Value::Null),
+    ] {
+        assert_eq!(value(reference), wanted, "{reference}");
+        assert_eq!(Reference::parse(reference).unwrap().to_string(), reference);
+    }
+}
+
+#[test]
+fn what_is_no_reference_is_refused() {
+    for text in [
+        "$", "$tasks", "$params", "$params.", "$params.X", "$steps.a", "$steps.a.", "$now.", "$params.a[", "$params.a[x]",
+        "$params.a[-1]", "$params.a..b", "$params.a b", "$item", "task", "$params.a[99999999999999999999999]",
+    ] {
+        assert!(Reference::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn types_follow_the_hops() {
+    let params = ["rows:array<{n=integer,at?=latlon}>:[]", "by:map<array<string>>:{}", "any:any:null"];
+    let params: Vec<Parameter> = params.iter().map(|text| Parameter::parse(text).unwrap()).collect();
+    let known = Known { params: &params, steps: &[] };
+    for (reference, kind) in [
+        ("$params.rows.n", "array<integer>"),
+        ("$params.rows[0].at.lat", "number"),
+        ("$params.rows.at.lon", "array<number>"),
+        ("$params.by.some", "array<string>"),
+        ("$params.any.x[3].y", "any"),
+        ("$now", "datetime"),
+    ] {
+        assert_eq!(Reference::parse(reference).unwrap().kind(known), Ok(parse_type(kind).unwrap()), "{reference}");
+    }
+}
+
+#[test]
+fn references_work_within_literals() {
+    let binding = Binding::parse(&json!({ "a": ["$params.n", 1], "b": { "c": "$task" }, "d": "cost: $5" })).unwrap();
+    assert_eq!(binding.references().len(), 2);
+    let params = Map::from_iter([("n".to_owned(), json!(3))]);
+    let scope = Scope { task: "t", now: String::new(), params: &params, outputs: HashMap::new() };
+    assert_eq!(binding.value(&scope), json!({ "a": [3, 1], "b": { "c": "t" }, "d": "cost: $5" }));
+    assert!(Binding::parse(&json!(["$5"])).is_err());
+    assert_eq!(Binding::parse(&json!([1, "x"])), Ok(Binding::Literal(json!([1, "x"]))));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\$?[a-z.\\[\\]0-9_$ é]{0,30}") {
+        if let Ok(reference) = Reference::parse(&text) {
+            prop_assert_eq!(Reference::parse(&reference.to_string()), Ok(reference));
+        }
+    }
+}

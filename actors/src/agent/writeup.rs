@@ -1,0 +1,159 @@
+//! The last step of each task: its result, in the sections' own words or a model's that were checked.
+
+use std::sync::Arc;
+
+use muster_providers::{Message, Role};
+use serde_json::{Map, Value};
+
+use super::agents::Agent;
+use super::ground::{Facts, check};
+use super::history::{Past, wrote};
+use super::material::Material;
+use super::models::Models;
+use super::prompt::{HOUSE, Question, ask, cut, task};
+use super::render;
+use super::speech::listen;
+use super::steer::Steered;
+use super::work::AgentOptions;
+use crate::task::{Desk, Level, Retry, StepAsk, StepError, StepOutput, Usage};
+
+/// Prose that fails its check is written once more.
+const DRAFTS: usize = 2;
+/// Attempts of the step, after which the sections stand as they are, since the outputs are all there.
+const PATIENCE: u32 = 3;
+/// Reasons of a refusal that the model is told.
+const MAX_REASONS: usize = 12;
+
+/// Prose, or why there is none.
+struct Written {
+    text: Option<(String, String)>,
+    warnings: Vec<String>,
+    usage: Usage,
+}
+
+pub(super) async fn write(
+    agent: &Agent,
+    step: &StepAsk,
+    past: &[Past<'_>],
+    steered: &Steered,
+    models: Arc<dyn Models>,
+    options: AgentOptions,
+    desk: &Desk,
+) -> Result<StepOutput, StepError> {
+    let mut material = Material::gather(agent, &step.view, past, steered);
+    let sections = render::text(&material);
+    let writer = if material.uses.is_empty() { None } else { models.writer() };
+    let (text, written_by, usage) = match writer {
+        None => (sections, None, Usage::default()),
+        Some(model) => {
+            let written = prose(agent, step, &material, steered, &sections, (&*models, model), options, desk).await?;
+            material.warnings.extend(written.warnings);
+            match written.text {
+                Some((text, model)) => (text, Some(model), written.usage),
+                None => (render::text(&material), None, written.usage),
+            }
+        }
+    };
+    let result = render::result(&agent.id, material, text, written_by.as_deref());
+    Ok(StepOutput { value: wrote(&agent.id, step.view.instructions.len(), result), usage })
+}
+
+#[expect(clippy::too_many_arguments, reason = "each is one part of what is written from")]
+async fn prose(
+    agent: &Agent,
+    step: &StepAsk,
+    material: &Material<'_>,
+    steered: &Steered,
+    sections: &str,
+    (models, model): (&dyn Models, String),
+    options: AgentOptions,
+    desk: &Desk,
+) -> Result<Written, StepError> {
+    let facts = Facts::of(agent, material, &steered.params, &step.view.task);
+    let mut messages = opening(agent, step, material, &steered.params, sections, options);
+    let mut usage = Usage::default();
+    let mut reasons = Vec::new();
+    for draft in 1..=DRAFTS {
+        let question = Question {
+            model: model.clone(),
+            messages: messages.clone(),
+            tools: Vec::new(),
+            max_tokens: options.answer_tokens,
+            // The second draft is another request.
+            request_id: if draft == 1 { step.key.to_string() } else { format!("{}/{draft}", step.key) },
+        };
+        let heard = match listen(models, ask(&step.view, question), desk).await {
+            Ok(heard) => heard,
+            Err(failed) => return given_up(failed, usage, step.attempt),
+        };
+        add(&mut usage, heard.usage);
+        reasons = check(&facts, &heard.text);
+        if reasons.is_empty() {
+            return Ok(Written { text: Some((heard.text, heard.model_id)), warnings: Vec::new(), usage });
+        }
+        desk.log(Level::Warn, &format!("draft {draft} is refused: {}", reasons.join("; ")));
+        let told: Vec<&str> = reasons.iter().map(String::as_str).take(MAX_REASONS).collect();
+        messages.push(Message::text(Role::Assistant, heard.text));
+        messages.push(Message::text(
+            Role::User,
+            format!("The outputs do not bear this out:\n- {}\nWrite it anew without that.", told.join("\n- ")),
+        ));
+    }
+    let first = reasons.first().map_or("", String::as_str);
+    let warning = format!("the model's text was refused, and the sections stand in its place: {first}");
+    Ok(Written { text: None, warnings: vec![warning], usage })
+}
+
+/// A model that cannot be had is tried again for a while; then the sections stand without it.
+fn given_up(failed: StepError, mut usage: Usage, attempt: u32) -> Result<Written, StepError> {
+    add(&mut usage, failed.usage);
+    if failed.retry != Retry::Never && attempt < PATIENCE {
+        return Err(StepError { usage, ..failed });
+    }
+    let warning = format!("no model wrote the result up, and the sections stand as they are: {}", failed.detail);
+    Ok(Written { text: None, warnings: vec![warning], usage })
+}
+
+fn add(usage: &mut Usage, more: Usage) {
+    usage.prompt += more.prompt;
+    usage.completion += more.completion;
+    usage.cost_nanos += more.cost_nanos;
+}
+
+fn opening(
+    agent: &Agent,
+    step: &StepAsk,
+    material: &Material<'_>,
+    params: &Map<String, Value>,
+    sections: &str,
+    options: AgentOptions,
+) -> Vec<Message> {
+    let system = format!(
+        "{}\n\nWrite the result of the task from the outputs below, in Markdown, briefly. {HOUSE} In each paragraph name \
+         the engine that its figures are from, as `{}`; give figures as they are, or rounded. Where the outputs do not \
+         answer the task, say so.",
+        agent.system_prompt,
+        material.engines().first().map_or("q187 repo-tree", String::as_str),
+    );
+    let mut messages =
+        vec![Message::text(Role::System, system), task(&step.view, &Value::Object(params.clone()))];
+    for instruction in &step.view.instructions {
+        let text = format!("The operator redirects you:\n{}", cut(&instruction.text, options.output_bytes));
+        messages.push(Message::text(Role::User, text));
+    }
+    let mut left = options.prompt_bytes;
+    let mut outputs = String::new();
+    for used in &material.uses {
+        let text = match used.ran.error {
+            Some(error) => format!("error: {error}"),
+            None => cut(&used.ran.output.to_string(), left.min(options.output_bytes)),
+        };
+        left = left.saturating_sub(text.len());
+        outputs.push_str(&format!("{} as {}:\n{text}\n\n", used.ran.label(), used.name));
+    }
+    messages.push(Message::text(
+        Role::User,
+        format!("Outputs:\n\n{outputs}The same in sections:\n\n{}", cut(sections, options.output_bytes)),
+    ));
+    messages
+}
