@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use muster_actors::device::Devices;
 use muster_actors::engine::Engines;
-use muster_actors::feed::{DISASTER, Feed, FeedOptions, Limits as FeedLimits};
+use muster_actors::feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_actors::firmware::Firmwares;
 use muster_actors::geofence::Geofences;
 use muster_actors::health::Health;
@@ -28,6 +28,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::config::{Config, Source};
 use crate::disaster::{Disaster, DisasterCommands, Ground};
 use crate::live::{Live, Watched};
+use crate::notices::{Notices, Places};
 use crate::otel::Otel;
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
@@ -135,7 +136,8 @@ impl App {
 
         let key_options = KeyActorOptions { store: Arc::clone(&store), clock: clock.clone() };
         let keys = Keys::start(&tree.group("keys"), one(), key_options);
-        let feed = Feed::start(&tree.group("feed"), one(), feed_options(&config, &store, &clock), DISASTER.to_vec())
+        let channels = DISASTER.iter().chain(AGENTS).copied().collect();
+        let feed = Feed::start(&tree.group("feed"), one(), feed_options(&config, &store, &clock), channels)
             .map_err(|error| failed("the feed's journal")(&error))?;
         let people = IdentityOptions { publisher: Some(feed.publisher()), ..identity_options(&config, &clock) };
         let identity = Identity::start(&tree.group("identity"), one(), &store, people)
@@ -145,7 +147,7 @@ impl App {
         let ground = Ground { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
         let disaster = Disaster::start(&config, &ground)?;
         let devices = disaster.devices.directory().clone();
-        let doors = Doors { people: identity.clone(), devices, clock: clock.clone() };
+        let doors = Doors { people: identity.clone(), keys: keys.clone(), devices, clock: clock.clone() };
         let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(doors), socket_options);
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
         // Reads and writes large documents: nobody else waits there.
@@ -219,7 +221,10 @@ impl App {
         let first_password = identity.create_first(first.password).await;
         let first_password = first_password.map_err(|error| failed("the first administrator")(&error))?;
         upkeep::start(&tree.group("upkeep"), one(), vec![snapshots]);
+        let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
+        let notices = Notices { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
+        notices.follow(Places { breakers, restarts: tree.restarts(), health: health.changes() });
         Ok(Self {
             started_at: clock.now(),
             live,

@@ -2,6 +2,7 @@
 //!
 //! Data flows one way: edge, typed request, actor, pure state machine, store, event. ARCHITECTURE.md has the map.
 
+pub mod agents;
 mod alias;
 pub mod app;
 mod ask;
@@ -21,6 +22,7 @@ mod limit_headers;
 pub mod live;
 mod log_writer;
 mod models_list;
+mod notices;
 pub mod openapi;
 pub mod otel;
 pub mod probes;

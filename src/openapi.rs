@@ -5,9 +5,9 @@ use utoipa::{Modify, OpenApi};
 
 use crate::examples::Examples;
 use crate::http::{
-    admin, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings, engines,
-    firmware, geofences, health, incidents, keys, messages, metrics, models_a, models_b, realtime, responses, status,
-    usage, users,
+    admin, agents, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings, engines,
+    firmware, geofences, health, incidents, keys, messages, metrics, models_a, models_b, monitor, realtime, responses, status,
+    tasks, usage, users,
 };
 use crate::schema::Flattened;
 
@@ -47,6 +47,9 @@ pub fn description() -> utoipa::openapi::OpenApi {
         firmware::Api::openapi(),
         realtime::Api::openapi(),
         engines::Api::openapi(),
+        monitor::Api::openapi(),
+        agents::Api::openapi(),
+        tasks::Api::openapi(),
     ] {
         api.merge(room);
     }

@@ -35,6 +35,7 @@ mod latency;
 mod ledger;
 mod limits;
 mod messages;
+mod monitor;
 mod operations;
 mod otel;
 mod realtime;

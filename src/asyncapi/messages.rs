@@ -2,12 +2,23 @@
 
 use serde_json::{Value, json};
 
+use super::agents;
+
 /// What clients send.
 pub(super) const REQUESTS: [&str; 7] =
     ["connect", "subscribe", "unsubscribe", "refresh", "history", "presence", "command"];
 /// What the server sends.
-pub(super) const PUSHES: [&str; 8] =
-    ["reply", "refusal", "publication", "position", "conflated", "unsubscribed", "expiring", "heartbeat"];
+pub(super) const PUSHES: [&str; 9] = [
+    "reply",
+    "refusal",
+    "publication",
+    "position",
+    "conflated",
+    "subscribed",
+    "unsubscribed",
+    "expiring",
+    "heartbeat",
+];
 
 fn position() -> Value {
     json!({ "type": "object", "required": ["epoch", "offset"], "description": "Where the client stands",
@@ -98,13 +109,15 @@ fn example(name: &str) -> (Value, Value) {
 pub(super) fn request(name: &str) -> Value {
     let (properties, required) = fields(name);
     let (sent, reply) = example(name);
+    let examples = std::iter::once(sent).chain(agents::requests(name));
+    let examples: Vec<_> = examples.map(|payload| json!({ "name": "as sent", "payload": payload })).collect();
     json!({
         "name": name,
         "payload": { "type": "object", "required": [name], "properties": {
             "id": { "type": "integer", "minimum": 1, "maximum": u32::MAX, "description": "Wants exactly one reply" },
             name: { "type": "object", "properties": properties, "required": required },
         } },
-        "examples": [{ "name": "as sent", "payload": sent }],
+        "examples": examples,
         "x-reply": reply,
     })
 }
@@ -127,8 +140,15 @@ pub(super) fn push(name: &str) -> Value {
             json!({ "ch": "incidents", "pos": 900 }),
         ),
         "conflated" => (
-            "Values that were replaced before they could be sent",
+            "Values that were replaced before they could be sent; of other channels, publications that may be left out \
+             (`task.delta`, `log`) and were, because the reader was behind: it stands at `to`",
             json!({ "ch": "devices:dev_9:telemetry", "conflated": { "from": 120, "to": 188 } }),
+        ),
+        "subscribed" => (
+            "The server made a subscription by itself: the monitor's, of `agents`",
+            json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false, "state": [
+                { "id": "task_01J", "version": 7, "data": { "task_id": "task_01J", "agent": "code-reviewer",
+                    "status": "running" } }] } }),
         ),
         "unsubscribed" => (
             "The server ended a subscription",

@@ -1,9 +1,10 @@
 //! The description of the live feed, in AsyncAPI 3.0: from the tables that the feed itself works by, so that they
 //! cannot drift, and with examples that a test replays.
 
+mod agents;
 mod messages;
 
-use muster_actors::feed::{Audience, ChannelKind, ChannelRule, DISASTER, Keeping, State};
+use muster_actors::feed::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Keeping, State};
 use serde_json::{Map, Value, json};
 
 use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};
@@ -17,7 +18,8 @@ pub fn description() -> Value {
     let messages: Map<String, Value> = requests.chain(pushes).collect();
     let refers = |name: &String| (name.clone(), json!({ "$ref": format!("#/components/messages/{name}") }));
     let of_the_socket: Map<String, Value> = messages.keys().map(refers).collect();
-    let mut channels: Map<String, Value> = DISASTER.iter().map(|rule| (key(rule.pattern), channel(rule))).collect();
+    let rules = DISASTER.iter().chain(AGENTS);
+    let mut channels: Map<String, Value> = rules.map(|rule| (key(rule.pattern), channel(rule))).collect();
     channels.insert(
         "socket".to_owned(),
         json!({
@@ -27,6 +29,18 @@ pub fn description() -> Value {
                 "One JSON object per text frame, subprotocol `{SUBPROTOCOL}`. A request with an `id` gets exactly one \
                  reply with the same `id`; one without gets none."
             ),
+            "messages": of_the_socket.clone(),
+            "bindings": { "ws": { "method": "GET" } },
+        }),
+    );
+    channels.insert(
+        "monitor".to_owned(),
+        json!({
+            "address": "/api/q62/dashboard/agents",
+            "title": "The socket of the agents' monitor",
+            "description": "The same frames, for API keys with the scope `agents` and people with `agents:read` or \
+                `agents:control`. The server subscribes to `agents` with a snapshot: in the reply to `connect`, or, where \
+                the handshake carried the key or token, in a frame `subscribed`.",
             "messages": of_the_socket,
             "bindings": { "ws": { "method": "GET" } },
         }),
@@ -43,7 +57,8 @@ pub fn description() -> Value {
         "defaultContentType": "application/json",
         "servers": { "this": { "host": "127.0.0.1:8080", "protocol": "ws",
             "security": [{ "$ref": "#/components/securitySchemes/session" },
-                { "$ref": "#/components/securitySchemes/device" }] } },
+                { "$ref": "#/components/securitySchemes/device" },
+                { "$ref": "#/components/securitySchemes/key" }] } },
         "channels": channels,
         "operations": operations(),
         "components": {
@@ -51,6 +66,11 @@ pub fn description() -> Value {
             "securitySchemes": {
                 "session": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
                     "description": "At the handshake, or as the first frame `connect`; never in the query" },
+                "key": { "type": "http", "scheme": "bearer", "bearerFormat": "mst_…",
+                    "description": "An API key with the scope `agents`, sent as a session's token. It admits to the \
+                        channels of agents and tasks, as far as the tasks are its own (with the scope `admin`, or the \
+                        roles `auditor` or `operations`, to all), and to `system`. A key that is revoked, expired or \
+                        rotated past its grace is closed with 4011" },
                 "device": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT of typ dev+jwt",
                     "description": "A token of at most 5 minutes that the device signs itself, sent as a session's. It \
                         admits to the device's own channel `devices:{id}`, which the server subscribes it to; every \
@@ -58,6 +78,7 @@ pub fn description() -> Value {
                         A device that is quarantined or retired, or whose key was replaced, is closed with 4011" },
             },
         },
+        "x-commands": agents::commands(),
         "x-close-codes": Close::ALL.map(|close| json!({
             "code": close.code(), "reason": close.name(), "then": close.then().says() })),
         "x-error-codes": FaultKind::ALL.map(|kind| {
@@ -107,8 +128,18 @@ fn channel(rule: &ChannelRule) -> Value {
             Audience::Everyone => "everyone with the permission",
             Audience::Own => "the one whose id it is, with the permission",
             Audience::Itself => "everyone with the permission, and the device whose id it is",
+            Audience::Owners(_) if rule.kind == ChannelKind::Latest =>
+                "everyone with the permission, API keys with the scope `agents`, people with `agents:control`",
+            Audience::Owners(_) => "everyone with the permission; API keys with the scope `agents` and people with \
+                `agents:control` are told what is of their own tasks, as by a filter",
         },
     });
+    let events = agents::events(rule.pattern);
+    if !events.is_empty()
+        && let Some(channel) = channel.as_object_mut()
+    {
+        channel.insert("x-events".to_owned(), Value::Array(events));
+    }
     if rule.pattern.contains("{id}")
         && let Some(channel) = channel.as_object_mut()
     {

@@ -28,6 +28,8 @@ pub enum Meter {
 pub trait Access {
     /// What an API key must have.
     const SCOPE: Option<Scope>;
+    /// What an API key must have where people are let in by a permission.
+    const SCOPE_OF_KEYS: Option<Scope> = None;
     /// What a person must be allowed to do.
     const PERMISSION: Option<Permission> = None;
     /// Who may call at all.
@@ -76,11 +78,43 @@ person! {
     FirmwareWrite: Some(Permission::FirmwareWrite);
     FirmwareExecute: Some(Permission::FirmwareExecute);
     FirmwareApprove: Some(Permission::FirmwareApprove);
-    RealtimeSubscribe: Some(Permission::RealtimeSubscribe);
     UsersRead: Some(Permission::UsersRead);
     UsersWrite: Some(Permission::UsersWrite);
     /// The keys that sign tokens.
     SigningKeysRotate: Some(Permission::KeysWrite);
+}
+
+/// The feed over HTTP: people who may subscribe, and API keys that may watch agents.
+#[derive(Debug, Clone, Copy)]
+pub struct Listening;
+
+impl Access for Listening {
+    const SCOPE: Option<Scope> = None;
+    const SCOPE_OF_KEYS: Option<Scope> = Some(Scope::Agents);
+    const PERMISSION: Option<Permission> = Some(Permission::RealtimeSubscribe);
+    const METER: Meter = Meter::Person;
+}
+
+macro_rules! agents {
+    ($($(#[$doc:meta])* $name:ident: $permission:expr, $meter:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+        impl Access for $name {
+            const SCOPE: Option<Scope> = None;
+            const SCOPE_OF_KEYS: Option<Scope> = Some(Scope::Agents);
+            const PERMISSION: Option<Permission> = Some($permission);
+            const METER: Meter = Meter::$meter;
+        }
+    )*};
+}
+
+// A person's role has either the scope, and so tasks of its own, or the permission, and so everybody's.
+agents! {
+    /// Agents, and tasks as they stand.
+    AgentsRead: Permission::AgentsRead, Status;
+    /// Runs of agents, and control of their tasks.
+    AgentsRun: Permission::AgentsControl, Agents;
 }
 
 /// A device that calls by itself.

@@ -23,8 +23,8 @@ use muster_actors::{Error, Kind};
 
 pub use access::{
     Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson,
-    DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead,
-    FirmwareWrite, IncidentsRead, IncidentsWrite, Meter, ModelsA, ModelsB, RealtimeSubscribe, SigningKeysRotate,
+    AgentsRead, AgentsRun, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead,
+    FirmwareWrite, IncidentsRead, IncidentsWrite, Listening, Meter, ModelsA, ModelsB, SigningKeysRotate,
     Status, UsersRead, UsersWrite,
 };
 pub use admit::{Reservation, admit_login};
@@ -157,8 +157,15 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
         admit::admit_address(app, request).await?;
         return Err(HttpError(lacks(scope)));
     }
+    if let (Some(scope), None) = (A::SCOPE_OF_KEYS, &caller.by)
+        && !caller.key.has(scope)
+    {
+        admit::admit_address(app, request).await?;
+        return Err(HttpError(lacks(scope)));
+    }
     if let (Some(permission), Some(by)) = (A::PERMISSION, &caller.by)
         && !by.may(permission)
+        && !A::SCOPE_OF_KEYS.is_some_and(|scope| caller.key.has(scope))
     {
         admit::admit_address(app, request).await?;
         return Err(HttpError(lacks_permission(permission)));

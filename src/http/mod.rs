@@ -1,6 +1,7 @@
 //! The routes. A handler parses, asks an actor, maps the answer; it decides nothing.
 
 pub mod admin;
+pub mod agents;
 pub mod alerts;
 pub mod auth;
 pub mod chat_a;
@@ -21,9 +22,11 @@ pub mod messages;
 pub mod metrics;
 pub mod models_a;
 pub mod models_b;
+pub mod monitor;
 pub mod realtime;
 pub mod responses;
 pub mod status;
+pub mod tasks;
 pub mod usage;
 pub mod users;
 
@@ -47,6 +50,9 @@ pub fn routes(config: &mut web::ServiceConfig) {
         firmware::routes,
         realtime::routes,
         engines::routes,
+        monitor::routes,
+        agents::routes,
+        tasks::routes,
     ] {
         room(config);
     }

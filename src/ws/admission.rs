@@ -6,12 +6,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_actors::device::DeviceDirectory;
 use muster_actors::identity::{Identity, Person, Scheme, Shown};
-use muster_actors::{Clock, Error, Kind};
+use muster_actors::keys::{Keys, Scope};
+use muster_actors::{Clock, Error, Kind, Millis};
 use tokio::sync::watch;
 
 use super::protocol::{Refusal, Subject, Who};
 
-/// Checks tokens of sessions and of devices.
+/// Checks tokens of sessions and of devices, and keys.
 pub trait Admission: Send + Sync + std::fmt::Debug {
     /// Whom a token lets in. `scheme` is the one that it came under, `dpop` is the proof of a token that is bound to a key, and `url` the address of the
     /// handshake, which the proof names.
@@ -56,10 +57,11 @@ impl Admission for Identity {
     }
 }
 
-/// People by their sessions, devices by tokens that they sign.
+/// People by their sessions, devices by tokens that they sign, API keys with the scope `agents` by themselves.
 #[derive(Debug)]
 pub struct Doors {
     pub people: Identity,
+    pub keys: Keys,
     pub devices: DeviceDirectory,
     pub clock: Clock,
 }
@@ -72,6 +74,9 @@ impl Admission for Doors {
         dpop: Option<String>,
         url: &str,
     ) -> BoxFuture<'static, Result<Admitted, Refusal>> {
+        if Keys::is_key(&token) {
+            return std::future::ready(self.key(scheme, &token)).boxed();
+        }
         if muster_auth::device::peek(&token).is_none() {
             return self.people.authenticate(scheme, token, dpop, url);
         }
@@ -85,6 +90,25 @@ impl Admission for Doors {
 
     fn watch(&self, sid: &str) -> Option<Watch> {
         Admission::watch(&self.people, sid)
+    }
+}
+
+/// A key without an end has one by which every clock will have been replaced: 9999-12-31T23:59:59Z.
+const NO_END: Millis = Millis(253_402_300_799_000);
+
+impl Doors {
+    fn key(&self, scheme: Scheme, token: &str) -> Result<Admitted, Refusal> {
+        // A key is bound to nothing that could be proven.
+        if scheme != Scheme::Bearer {
+            return Err(Refusal::Invalid);
+        }
+        let key = self.keys.authenticate(token).map_err(|_| Refusal::Invalid)?;
+        if !key.has(Scope::Agents) {
+            return Err(Refusal::Forbidden);
+        }
+        let exp = key.expires_at.unwrap_or(NO_END);
+        let watch = Watch { revoked: self.keys.ended(token).boxed(), grant: None };
+        Ok(Admitted { who: Who { subject: Subject::of_key(key), exp }, watch })
     }
 }
 

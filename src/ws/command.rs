@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -48,16 +48,14 @@ struct Remembered {
 /// The commands of a server, over all threads.
 #[derive(Debug, Default)]
 pub struct Commands {
-    sink: OnceLock<Arc<dyn CommandSink>>,
+    sinks: Mutex<Vec<Arc<dyn CommandSink>>>,
     remembered: Mutex<HashMap<(Arc<str>, String), Remembered>>,
 }
 
 impl Commands {
-    /// Says who carries commands out. Once: what comes later is not taken.
+    /// Says who carries commands out. The first of them that knows a name does.
     pub fn register(&self, sink: Arc<dyn CommandSink>) {
-        if self.sink.set(sink).is_err() {
-            tracing::error!("somebody carries commands out already");
-        }
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(sink);
     }
 
     /// What comes of a command. It is carried out even if nobody waits for it any more.
@@ -93,7 +91,8 @@ impl Commands {
 
     fn begin(&self, command: Command) -> Outcome {
         let name = command.ask.name.clone();
-        let Some(running) = self.sink.get().and_then(|sink| sink.run(command)) else {
+        let sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(running) = sinks.iter().find_map(|sink| sink.run(command.clone())) else {
             return said(FaultKind::UnknownCommand, format!("there is no command `{name}`"));
         };
         let outcome = running.map(|done| done.map_err(|error| fault_of(&error))).boxed().shared();
@@ -129,5 +128,5 @@ pub(crate) fn fault_of(error: &Error) -> Fault {
         Kind::Internal => FaultKind::Internal,
         _ => FaultKind::BadRequest,
     };
-    Fault::new(kind, error.message.clone())
+    Fault { details: error.details.as_deref().cloned(), ..Fault::new(kind, error.message.clone()) }
 }

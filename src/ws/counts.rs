@@ -11,7 +11,7 @@ pub const MAX_PER_DEVICE: usize = 2;
 #[derive(Debug, Default)]
 struct Inner {
     anonymous: usize,
-    /// By `usr_…` or `dev_…`.
+    /// By `usr_…`, `key_…` or `dev_…`.
     known: HashMap<Arc<str>, usize>,
     total: usize,
 }
@@ -49,7 +49,7 @@ impl Counts {
     /// A person's or device's place; `None` where it has as many connections as may be.
     pub fn known(self: &Arc<Self>, subject: &Subject) -> Option<Connected> {
         let most = match subject {
-            Subject::Person(_) => self.max_person,
+            Subject::Person(_) | Subject::Key(..) => self.max_person,
             Subject::Device(_) => MAX_PER_DEVICE,
         };
         let id = subject.id();

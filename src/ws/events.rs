@@ -12,6 +12,7 @@ use futures::Stream;
 use muster_actors::Error;
 use muster_actors::feed::{ConnId, Position};
 
+use super::protocol::Entrance;
 use super::{Admitted, Collected, Framing, Line, Link, Next, Opening, Positions, Shard};
 
 /// Streams these channels from where the listener stands in each.
@@ -30,6 +31,7 @@ pub fn listen(
     let opening = Opening {
         link: Box::new(Reach { waker: Rc::clone(&waker), line }),
         framing: Framing::Events(Positions::new(channels.clone())),
+        entrance: Entrance::Feed,
         admitted: Some(admitted),
         place: None,
         url: Rc::from(""),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use muster_actors::Clock;
+use actix_web::HttpRequest;
+use muster_actors::{Clock, Error, Kind};
 use muster_actors::feed::Feed;
 use tokio::sync::watch;
 
@@ -75,6 +76,15 @@ pub struct Sockets {
     pub(super) protocol: Arc<ProtocolOptions>,
     pub(super) ending: watch::Sender<bool>,
     pub(super) evicted: AtomicU64,
+}
+
+/// The thread's part of the feed.
+///
+/// # Errors
+/// `Internal`: the thread has none.
+pub fn shard_of(request: &HttpRequest) -> Result<Rc<Shard>, Error> {
+    let shard = request.app_data::<Rc<Shard>>().cloned();
+    shard.ok_or_else(|| Error::new(Kind::Internal, "no shard on this thread"))
 }
 
 impl Sockets {

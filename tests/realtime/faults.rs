@@ -69,18 +69,18 @@ async fn sockets_outlive_the_hub() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let mut socket = Socket::connect(&muster, &token).await;
-    socket.subscribe(json!({ "ch": "system" })).await;
-    tell(&muster, &["system"], "a", json!({ "n": 1 }));
+    socket.subscribe(json!({ "ch": "alerts" })).await;
+    tell(&muster, &["alerts"], "a", json!({ "n": 1 }));
     assert_eq!(socket.frame().await["data"]["n"], 1);
     assert!(muster.tree.inject_panic("feed/hub"));
     // The answer comes once the hub is back and this connection has subscribed anew.
     let presence = loop {
-        let reply = socket.ask(json!({ "presence": { "ch": "system" } })).await;
+        let reply = socket.ask(json!({ "presence": { "ch": "alerts" } })).await;
         if reply["ok"]["present"][0]["connections"] == 1 {
             break reply;
         }
     };
     assert!(presence["ok"].is_object());
-    tell(&muster, &["system"], "a", json!({ "n": 2 }));
+    tell(&muster, &["alerts"], "a", json!({ "n": 2 }));
     assert_eq!(socket.frame().await["data"]["n"], 2);
 }

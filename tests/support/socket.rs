@@ -220,11 +220,16 @@ pub struct Raw {
 impl Raw {
     /// A socket with that token; its side takes no more than a few KiB unread.
     pub async fn open(muster: &Muster, token: &str) -> Self {
+        Self::open_at(muster, "/api/v1/realtime", token).await
+    }
+
+    /// The same at another endpoint.
+    pub async fn open_at(muster: &Muster, path: &str, token: &str) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4096).unwrap();
         let mut stream = socket.connect(muster.address).await.unwrap();
         let request = format!(
-            "GET /api/v1/realtime HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
              Authorization: Bearer {token}\r\n\r\n",
             muster.address

@@ -156,6 +156,7 @@ impl Hub {
             unsettled: self.outbox.unsettled(),
             overflows: self.overflows,
             values_lost: self.parts.inbox.values_lost(),
+            told_lost: self.parts.inbox.told_lost(),
             stuck: self.stuck.clone(),
             journal: self.parts.journal.stats(),
         }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::histories::Pool;
 use super::{Limits, Position, Publication, Why};
 
 /// A channel of publications in order.
@@ -11,7 +12,7 @@ use super::{Limits, Position, Publication, Why};
 #[derive(Debug)]
 pub(super) struct Channel {
     pub(super) name: Arc<str>,
-    pub(super) durable: bool,
+    pub(super) pool: Pool,
     last: u64,
     /// Given out to a batch that is being written.
     staged: u64,
@@ -24,9 +25,9 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// A channel that stands at `last`, as the store has it.
-    pub(super) fn new(name: Arc<str>, durable: bool, last: u64) -> Self {
-        Self { name, durable, last, staged: last, saved: last, ring: VecDeque::new(), bytes: 0, pins: 0 }
+    /// A channel that stands at `last`: as the store has it, or where no position of an earlier one of its name reaches.
+    pub(super) fn new(name: Arc<str>, pool: Pool, last: u64) -> Self {
+        Self { name, pool, last, staged: last, saved: last, ring: VecDeque::new(), bytes: 0, pins: 0 }
     }
 
     /// The last offset that was told.
@@ -44,12 +45,12 @@ impl Channel {
 
     /// Nothing would be lost with it.
     pub(super) fn is_idle(&self) -> bool {
-        self.pins == 0 && self.ring.is_empty() && self.saved == self.last
+        self.pins == 0 && self.ring.is_empty() && (self.pool != Pool::Durable || self.saved == self.last)
     }
 
     /// A channel to be read back, the oldest of whose publications has that offset. What stands before it the store knows.
     pub(super) fn before(name: Arc<str>, first: u64, saved: u64) -> Self {
-        Self { saved, ..Self::new(name, true, saved.min(first.saturating_sub(1))) }
+        Self { saved, ..Self::new(name, Pool::Durable, saved.min(first.saturating_sub(1))) }
     }
 
     /// The next offset, for a batch that is being written.
@@ -103,6 +104,13 @@ impl Channel {
         self.last = self.saved;
         self.staged = self.saved;
         (false, gone)
+    }
+
+    /// Forgets its history; answers how many publications went, and their bytes.
+    pub(super) fn clear(&mut self) -> (usize, usize) {
+        let gone = (self.ring.len(), self.bytes);
+        (self.ring, self.bytes) = (VecDeque::new(), 0);
+        gone
     }
 
     /// Drops the oldest publication if it is that one; answers its bytes.
@@ -159,6 +167,16 @@ pub(super) struct Page {
     pub(super) recovered: Result<(), Why>,
     pub(super) publications: Vec<Arc<Publication>>,
     pub(super) more: bool,
+}
+
+impl Page {
+    /// What of it is that owner's.
+    pub(super) fn of(mut self, owner: &Arc<str>, most: usize) -> Self {
+        self.publications.retain(|publication| publication.traits.owner.as_ref() == Some(owner));
+        self.more = self.publications.len() > most;
+        self.publications.truncate(most);
+        self
+    }
 }
 
 /// Bytes that a publication takes: its frame, and about as much as it takes besides.

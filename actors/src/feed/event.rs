@@ -137,8 +137,9 @@ pub trait Publish: Send + Sync + std::fmt::Debug {
     /// Events that are committed, in the order in which they happened.
     fn publish(&self, events: Vec<Event>);
 
-    /// Events of channels that keep nothing over a restart: they are in no outbox, and what the hub cannot take now is
-    /// lost, so that its subscribers begin anew.
+    /// Events of channels that keep nothing over a restart: they are in no outbox and no journal. What the hub cannot take
+    /// now is lost; then such channels have another epoch, and their subscribers begin anew. Of events that may be left
+    /// out ([`Loss::Conflated`]) only they themselves are lost, sooner than others, and counted.
     fn tell(&self, events: Vec<Event>);
 
     /// A value that is not stored.

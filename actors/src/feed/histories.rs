@@ -1,4 +1,7 @@
 //! All channels of publications, and the order in which their histories pass. Pure.
+//!
+//! Histories pass in three companies, each within bounds of its own: a flood of what keeps nothing over a restart takes no
+//! room from what is read back, and one of single things takes none from the channel that tells of all of them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -17,18 +20,38 @@ struct Kept {
     number: u64,
 }
 
+/// The company in which a channel's history passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pool {
+    /// Of channels that are read back.
+    Durable,
+    /// Of channels that are not, and of which there are a few.
+    Memory,
+    /// Of such channels of single things, of which there are as many as things.
+    Passing,
+}
+
+/// The histories of one company.
+#[derive(Debug, Default)]
+struct Company {
+    /// Oldest first; what its channel dropped by itself may still stand in it.
+    order: VecDeque<Kept>,
+    channels: usize,
+    count: usize,
+    bytes: usize,
+}
+
 /// The channels in memory. One that has no history, no subscriber and nothing that the store does not know is dropped,
 /// and made again, from the store's offset, when it is next needed.
 #[derive(Debug)]
 pub(super) struct Histories {
     limits: Limits,
     channels: HashMap<Arc<str>, Channel>,
-    /// Oldest first; what its channel dropped by itself may still stand in it.
-    order: VecDeque<Kept>,
+    pools: [Company; 3],
     /// Channels whose offset the store does not know.
     dirty: HashSet<Arc<str>>,
-    count: usize,
-    bytes: usize,
+    /// Above every position in a channel that was dropped and is not read back.
+    floor: u64,
     broken: bool,
 }
 
@@ -37,11 +60,19 @@ impl Histories {
         Self {
             limits,
             channels: HashMap::new(),
-            order: VecDeque::new(),
+            pools: Default::default(),
             dirty: HashSet::new(),
-            count: 0,
-            bytes: 0,
+            floor: 0,
             broken: false,
+        }
+    }
+
+    fn pool(&mut self, pool: Pool) -> &mut Company {
+        let [durable, memory, passing] = &mut self.pools;
+        match pool {
+            Pool::Durable => durable,
+            Pool::Memory => memory,
+            Pool::Passing => passing,
         }
     }
 
@@ -51,7 +82,12 @@ impl Histories {
 
     /// Publications in all histories, and their bytes.
     pub(super) fn held(&self) -> (usize, usize) {
-        (self.count, self.bytes)
+        self.pools.iter().fold((0, 0), |held, pool| (held.0 + pool.count, held.1 + pool.bytes))
+    }
+
+    /// Where a channel begins that is not read back: no position in an earlier one of its name reaches so far.
+    pub(super) fn floor(&self) -> u64 {
+        self.floor
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Channel> {
@@ -68,39 +104,38 @@ impl Histories {
 
     /// Puts a channel in that is not there.
     pub(super) fn insert(&mut self, channel: Channel) {
+        self.pool(channel.pool).channels += 1;
         self.channels.insert(Arc::clone(&channel.name), channel);
     }
 
     /// Takes the next publication of a channel that is there.
     pub(super) fn push(&mut self, publication: Arc<Publication>, told: Millis, number: u64) {
         let Some(channel) = self.channels.get_mut(&*publication.channel) else { return };
-        self.bytes += weight(&publication);
-        self.order.push_back(Kept { channel: Arc::clone(&channel.name), offset: publication.offset, told, number });
-        if channel.saved == channel.last() {
+        let kept = Kept { channel: Arc::clone(&channel.name), offset: publication.offset, told, number };
+        if channel.pool == Pool::Durable && channel.saved == channel.last() {
             self.dirty.insert(Arc::clone(&channel.name));
         }
-        let (count, bytes) = channel.push(publication, &self.limits);
-        self.count = self.count + 1 - count;
-        self.bytes -= bytes;
+        let (more, pool) = (weight(&publication), channel.pool);
+        let gone = channel.push(publication, &self.limits);
+        self.pool(pool).took(kept, more, gone);
     }
 
     /// Takes a publication that was read back, of a channel that is there.
     pub(super) fn restore(&mut self, publication: Arc<Publication>, told: Millis, number: u64) {
         let Some(channel) = self.channels.get_mut(&*publication.channel) else { return };
-        self.bytes += weight(&publication);
-        self.order.push_back(Kept { channel: Arc::clone(&channel.name), offset: publication.offset, told, number });
-        let (follows, (count, bytes)) = channel.restore(publication, &self.limits);
-        self.count = self.count + 1 - count;
-        self.bytes -= bytes;
+        let kept = Kept { channel: Arc::clone(&channel.name), offset: publication.offset, told, number };
+        let (more, pool) = (weight(&publication), channel.pool);
+        let (follows, gone) = channel.restore(publication, &self.limits);
+        self.pool(pool).took(kept, more, gone);
         self.broken |= !follows;
     }
 
     /// Ends reading back. True where nothing is missing.
     pub(super) fn restored(&mut self) -> bool {
+        let [durable, ..] = &mut self.pools;
         for channel in self.channels.values_mut() {
-            let (reached, (count, bytes)) = channel.restored();
-            self.count -= count;
-            self.bytes -= bytes;
+            let (reached, gone) = channel.restored();
+            durable.lost(gone);
             self.broken |= !reached;
             if channel.saved != channel.last() {
                 self.dirty.insert(Arc::clone(&channel.name));
@@ -111,42 +146,74 @@ impl Histories {
 
     /// Drops what is too old or too much.
     pub(super) fn trim(&mut self, now: Millis) {
-        while let Some(oldest) = self.order.front() {
-            let over = self.bytes > self.limits.rings_bytes || self.channels.len() > self.limits.channels;
-            let gone = !self.channels.get(&oldest.channel).is_some_and(|channel| channel.keeps(oldest.offset));
-            if !over && !gone && now.since(oldest.told) <= self.limits.ring_age {
-                break;
+        for pool in [Pool::Durable, Pool::Memory, Pool::Passing] {
+            while self.has_too_much(pool, now) {
+                self.drop_oldest(pool);
             }
-            self.drop_oldest();
         }
     }
 
-    /// Drops the older half of everything.
+    fn has_too_much(&mut self, pool: Pool, now: Millis) -> bool {
+        let (bytes, channels) = match pool {
+            Pool::Durable | Pool::Memory => (self.limits.rings_bytes, self.limits.channels),
+            Pool::Passing => (self.limits.passing_bytes, self.limits.passing_channels),
+        };
+        let age = self.limits.ring_age;
+        let company = self.pool(pool);
+        let over = company.bytes > bytes || company.channels > channels;
+        let Some(oldest) = company.order.front() else { return false };
+        if over || now.since(oldest.told) > age {
+            return true;
+        }
+        let (name, offset) = (Arc::clone(&oldest.channel), oldest.offset);
+        !self.channels.get(&name).is_some_and(|channel| channel.keeps(offset))
+    }
+
+    /// Drops the older half of what the journal has.
     pub(super) fn halve(&mut self) {
-        for _ in 0..self.order.len().div_ceil(2) {
-            self.drop_oldest();
+        for _ in 0..self.pool(Pool::Durable).order.len().div_ceil(2) {
+            self.drop_oldest(Pool::Durable);
         }
     }
 
-    fn drop_oldest(&mut self) {
-        let Some(oldest) = self.order.pop_front() else { return };
+    fn drop_oldest(&mut self, pool: Pool) {
+        let Some(oldest) = self.pool(pool).order.pop_front() else { return };
         let Some(channel) = self.channels.get_mut(&oldest.channel) else { return };
         if let Some(bytes) = channel.drop_through(oldest.offset) {
-            self.count -= 1;
-            self.bytes -= bytes;
+            self.pool(pool).lost((1, bytes));
         }
         self.release(&oldest.channel);
     }
 
+    /// Forgets the histories of channels that are not read back: another epoch begins there.
+    pub(super) fn forget_memory(&mut self) {
+        for pool in [Pool::Memory, Pool::Passing] {
+            self.pool(pool).order.clear();
+        }
+        let names: Vec<_> = self.channels.values().filter(|it| it.pool != Pool::Durable).map(|it| &it.name).collect();
+        for name in names.into_iter().cloned().collect::<Vec<_>>() {
+            let Some(channel) = self.channels.get_mut(&name) else { continue };
+            let (pool, gone) = (channel.pool, channel.clear());
+            self.pool(pool).lost(gone);
+            self.release(&name);
+        }
+    }
+
     /// The oldest frame of the journal that a history needs.
     pub(super) fn oldest_number(&self) -> Option<u64> {
-        self.order.iter().map(|kept| kept.number).find(|&number| number > 0)
+        let [durable, ..] = &self.pools;
+        durable.order.iter().map(|kept| kept.number).find(|&number| number > 0)
     }
 
     /// Drops a channel that is idle.
     pub(super) fn release(&mut self, name: &str) {
-        if self.channels.get(name).is_some_and(Channel::is_idle) {
-            self.channels.remove(name);
+        if !self.channels.get(name).is_some_and(Channel::is_idle) {
+            return;
+        }
+        let Some(channel) = self.channels.remove(name) else { return };
+        self.pool(channel.pool).channels -= 1;
+        if channel.pool != Pool::Durable {
+            self.floor = self.floor.max(channel.last() + 1);
         }
     }
 
@@ -172,5 +239,20 @@ impl Histories {
     /// They are not.
     pub(super) fn not_saved(&mut self, offsets: Vec<(Arc<str>, u64)>) {
         self.dirty.extend(offsets.into_iter().map(|(name, _)| name));
+    }
+}
+
+impl Company {
+    /// A history took a publication of that weight; others went for it.
+    fn took(&mut self, kept: Kept, weight: usize, gone: (usize, usize)) {
+        self.order.push_back(kept);
+        self.count += 1;
+        self.bytes += weight;
+        self.lost(gone);
+    }
+
+    fn lost(&mut self, (count, bytes): (usize, usize)) {
+        self.count -= count;
+        self.bytes -= bytes;
     }
 }

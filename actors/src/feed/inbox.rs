@@ -4,12 +4,12 @@
 //! before it. Nobody waits to put something in. What finds no room is not lost: events are in the outbox, an ask is
 //! refused at once, and of the newest values the next one comes soon.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use crossbeam_queue::{ArrayQueue, SegQueue};
 use tokio::sync::Notify;
 
-use super::{ConnId, Denied, Event, Latest, Publish, Review, ShardId, StateItem, SubscribeAsk, Viewer};
+use super::{ConnId, Denied, Event, Latest, Loss, Publish, Review, ShardId, StateItem, SubscribeAsk, Viewer};
 
 /// One thing that waits.
 #[derive(Debug)]
@@ -21,6 +21,10 @@ pub(super) enum Input {
     Unsubscribe(ShardId, ConnId, String),
     Gone(ShardId, ConnId),
     Detached(ShardId),
+    /// An event that is in no outbox.
+    Told(Event),
+    /// Such events were turned away here: nobody has them any more.
+    Lost,
     /// From here on events were turned away: they are in the outbox.
     Spilled,
     /// The thing that the channel was about is gone.
@@ -47,7 +51,18 @@ pub(super) struct Inbox {
     max_events: usize,
     max_asks: usize,
     values_lost: AtomicU64,
+    told: AtomicUsize,
+    /// [`NONE`], [`MARKED`] or [`AGAIN`].
+    lost: AtomicU8,
+    told_lost: AtomicU64,
 }
+
+/// Nothing that was told was lost since the hub heard of it.
+const NONE: u8 = 0;
+/// The hub will hear of it.
+const MARKED: u8 = 1;
+/// And of what was lost behind that mark.
+const AGAIN: u8 = 2;
 
 impl Inbox {
     pub(super) fn new(limits: &super::Limits) -> Self {
@@ -62,6 +77,9 @@ impl Inbox {
             max_events: limits.waiting_events,
             max_asks: limits.waiting_asks,
             values_lost: AtomicU64::new(0),
+            told: AtomicUsize::new(0),
+            lost: AtomicU8::new(NONE),
+            told_lost: AtomicU64::new(0),
         }
     }
 
@@ -104,6 +122,8 @@ impl Inbox {
             Input::Event(_) => drop(self.events.fetch_sub(1, Ordering::AcqRel)),
             Input::Subscribe(_) => drop(self.asks.fetch_sub(1, Ordering::AcqRel)),
             Input::Spilled => self.spilled.store(false, Ordering::Release),
+            Input::Told(_) => drop(self.told.fetch_sub(1, Ordering::AcqRel)),
+            Input::Lost => self.heard_of_loss(),
             _ => {}
         }
         Some(input)
@@ -120,6 +140,27 @@ impl Inbox {
 
     pub(super) fn values_lost(&self) -> u64 {
         self.values_lost.load(Ordering::Relaxed)
+    }
+
+    /// Told events that found no room.
+    pub(super) fn told_lost(&self) -> u64 {
+        self.told_lost.load(Ordering::Relaxed)
+    }
+
+    /// An event was lost: the hub hears of it where it would have stood, or behind that.
+    fn lose(&self) {
+        let next = |state| Some(if state == NONE { MARKED } else { AGAIN });
+        if self.lost.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(NONE) {
+            tracing::warn!("the feed lags: what was told of agents is lost, and who follows it begins anew");
+            self.push(Input::Lost);
+        }
+    }
+
+    fn heard_of_loss(&self) {
+        let next = |state| Some(if state == AGAIN { MARKED } else { NONE });
+        if self.lost.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(AGAIN) {
+            self.push(Input::Lost);
+        }
     }
 }
 
@@ -142,7 +183,23 @@ impl Publish for Inbox {
     }
 
     fn tell(&self, events: Vec<Event>) {
-        self.publish(events);
+        for event in events {
+            let most = match event.loss {
+                Loss::Never => self.max_events,
+                // They leave room for those that must not be lost.
+                Loss::Conflated => self.max_events / 2,
+            };
+            if self.told.fetch_add(1, Ordering::AcqRel) < most {
+                self.inputs.push(Input::Told(event));
+                continue;
+            }
+            self.told.fetch_sub(1, Ordering::AcqRel);
+            self.told_lost.fetch_add(1, Ordering::Relaxed);
+            if event.loss == Loss::Never {
+                self.lose();
+            }
+        }
+        self.wake.notify_one();
     }
 
     fn review(&self, review: Review) {

@@ -121,6 +121,7 @@ pub(super) fn publication(
         name: Arc::clone(name),
         traits: event.traits.clone(),
         priority: event.priority,
+        loss: event.loss,
         at: event.at,
     })
 }

@@ -72,6 +72,8 @@ pub struct FeedStats {
     pub overflows: u64,
     /// Newest values that found no room.
     pub values_lost: u64,
+    /// Events of channels that keep nothing over a restart that found no room.
+    pub told_lost: u64,
     /// Why events wait in the outbox, where they do: the journal takes none.
     pub stuck: Option<String>,
     pub journal: JournalStats,

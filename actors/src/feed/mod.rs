@@ -36,6 +36,6 @@ pub use options::{FeedOptions, Limits};
 pub use port::{
     ConnId, Delivery, Overflow, Position, Publication, Refused, ShardId, ShardPort, SubscribeAsk, Subscribed, Why,
 };
-pub use rules::{Audience, ChannelKind, ChannelRule, DISASTER, Keeping, MAX_CHANNEL, Rules, State};
+pub use rules::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Keeping, MAX_CHANNEL, Rules, State};
 pub use service::Feed;
 pub use snapshot::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem, Viewer};

@@ -20,8 +20,11 @@ pub struct Limits {
     pub ring_age: Duration,
     /// Bytes of all histories together.
     pub rings_bytes: usize,
-    /// Channels in memory; more drop the oldest history.
+    /// Channels in memory; more drop the oldest history. The same bounds hold once for what is read back, once for what
+    /// is not, and of channels of single things that are not read back these two.
     pub channels: usize,
+    pub passing_channels: usize,
+    pub passing_bytes: usize,
     /// Events that wait for the hub; more wait in the outbox.
     pub waiting_events: usize,
     /// Asks of shards that wait for the hub.
@@ -54,6 +57,8 @@ impl Default for Limits {
             ring_age: Duration::from_secs(600),
             rings_bytes: 128 << 20,
             channels: 200_000,
+            passing_channels: 50_000,
+            passing_bytes: 64 << 20,
             waiting_events: 16_384,
             waiting_asks: 65_536,
             waiting_values: 16_384,

@@ -73,7 +73,7 @@ mod tests {
     use bytes::Bytes;
     use proptest::prelude::*;
 
-    use super::super::{Publication, Traits};
+    use super::super::{Loss, Publication, Traits};
     use super::*;
     use crate::Millis;
 
@@ -84,6 +84,7 @@ mod tests {
             name: "e".into(),
             traits: Traits::default(),
             priority,
+            loss: Loss::Never,
             at: Millis(0),
             json: Bytes::new(),
         }))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Denied, Priority, StateItem, Traits, Viewer};
+use super::{Denied, Loss, Priority, StateItem, Traits, Viewer};
 use crate::Millis;
 
 /// Names a shard.
@@ -30,6 +30,8 @@ pub struct Publication {
     pub name: Arc<str>,
     pub traits: Traits,
     pub priority: Priority,
+    /// What becomes of it where a reader is too slow.
+    pub loss: Loss,
     pub at: Millis,
     /// The frame's text: `{"ch":…,"off":…,"ev":…,"ts":…,"eid":…,"data":…}`.
     pub json: Bytes,
@@ -94,6 +96,8 @@ pub struct Subscribed {
     pub state: Option<Vec<StateItem>>,
     /// Whether only the newest values of the channel are delivered.
     pub latest: bool,
+    /// Whose events the subscriber is to be told, where not everybody's: `missed` and what follows may hold others.
+    pub only: Option<Arc<str>>,
 }
 
 /// Why there is no subscription.

@@ -1,5 +1,8 @@
 //! Which channels there are, who may subscribe to them, and what they keep. Pure.
 
+use std::sync::Arc;
+
+use super::histories::Pool;
 use super::{Denied, Refused, Viewer};
 use crate::identity::Permission;
 
@@ -39,6 +42,9 @@ pub enum Audience {
     Own,
     /// Besides everyone with the permission the thing itself, whose identifier stands in the channel's name.
     Itself,
+    /// Besides everyone with the permission API keys, and people with this other one: of the channel's events they are
+    /// told those whose owner they are ([`Traits::owner`](super::Traits)). Of newest values, which have no owner, all.
+    Owners(Permission),
 }
 
 /// One row of the table of channels.
@@ -89,6 +95,13 @@ impl ChannelRule {
         self
     }
 
+    /// Besides everyone with the permission API keys, and people with `other`, as far as they are the owners.
+    #[must_use]
+    pub const fn and_owners(mut self, other: Permission) -> Self {
+        self.audience = Audience::Owners(other);
+        self
+    }
+
     #[must_use]
     pub const fn in_memory(mut self) -> Self {
         self.keeping = Keeping::Memory;
@@ -102,6 +115,21 @@ impl ChannelRule {
 
     pub(super) fn durable(&self) -> bool {
         self.keeping == Keeping::Durable && self.kind == ChannelKind::Log
+    }
+
+    /// In which company the channel's history passes.
+    pub(super) fn pool(&self) -> Pool {
+        match (self.durable(), self.of_a_thing()) {
+            (true, _) => Pool::Durable,
+            (false, false) => Pool::Memory,
+            (false, true) => Pool::Passing,
+        }
+    }
+
+    /// Whose events the viewer is told, where not everybody's.
+    pub fn only(&self, viewer: &Viewer) -> Option<Arc<str>> {
+        let limited = matches!(self.audience, Audience::Owners(_)) && self.kind == ChannelKind::Log;
+        (limited && !viewer.permissions.has(self.permission)).then(|| Arc::clone(&viewer.id))
     }
 
     /// The identifier in the name, empty for an exact one; `None` where the name is not of this pattern.
@@ -118,7 +146,12 @@ impl ChannelRule {
     /// # Errors
     /// `NotFound` for what is another's, whether or not it is there; `Forbidden` without the permission.
     fn admit(&self, id: &str, viewer: &Viewer) -> Result<(), Refused> {
-        if self.audience == Audience::Itself && *viewer.id == *id {
+        let as_owner = match self.audience {
+            Audience::Itself => *viewer.id == *id,
+            Audience::Owners(other) => viewer.is_key() || viewer.permissions.has(other),
+            Audience::Everyone | Audience::Own => false,
+        };
+        if as_owner {
             return Ok(());
         }
         if !viewer.permissions.has(self.permission) {
@@ -126,7 +159,7 @@ impl ChannelRule {
         }
         match self.audience {
             Audience::Own if *viewer.id != *id => Err(Refused::Denied(Denied::NotFound)),
-            Audience::Own | Audience::Everyone | Audience::Itself => Ok(()),
+            Audience::Own | Audience::Everyone | Audience::Itself | Audience::Owners(_) => Ok(()),
         }
     }
 }
@@ -150,6 +183,21 @@ pub const DISASTER: &[ChannelRule] = &[
     ChannelRule::log("user:{id}", Permission::RealtimeSubscribe).without_state().own(),
     ChannelRule::log("system", Permission::RealtimeSubscribe).without_state(),
 ];
+
+/// The channels of agents and their tasks (contract 4). They keep nothing over a restart: a task's own journal does.
+///
+/// `agents:{id}` tells of the tasks of one kind of agent. Another's task is not there: its feature says so.
+pub const AGENTS: &[ChannelRule] = &[
+    of_owners(ChannelRule::log("agents", Permission::AgentsRead)),
+    of_owners(ChannelRule::latest("agents:metrics", Permission::AgentsRead)).without_state(),
+    of_owners(ChannelRule::log("agents:{id}", Permission::AgentsRead)),
+    of_owners(ChannelRule::log("tasks:{id}", Permission::AgentsRead)),
+    of_owners(ChannelRule::log("tasks:{id}:logs", Permission::AgentsRead)),
+];
+
+const fn of_owners(rule: ChannelRule) -> ChannelRule {
+    rule.in_memory().and_owners(Permission::AgentsControl)
+}
 
 /// The table of channels.
 #[derive(Debug, Clone)]
@@ -242,6 +290,29 @@ mod tests {
         {
             assert_eq!(rules.admit(other, &device), Err(Refused::Forbidden("realtime:subscribe")), "{other}");
         }
+    }
+
+    #[test]
+    fn a_key_and_one_who_controls_are_told_what_is_their_own_and_readers_everything() {
+        let rules = Rules::new(DISASTER.iter().chain(AGENTS).copied().collect());
+        let subscriber = [Permission::RealtimeSubscribe];
+        let of = |id: &str, more: &[Permission]| Viewer {
+            id: id.into(),
+            permissions: Permissions::of(&[&subscriber, more].concat()),
+        };
+        let key = of("key_1", &[]);
+        for channel in ["agents", "agents:code-reviewer", "tasks:task_1", "tasks:task_1:logs"] {
+            let only = |viewer: &Viewer| rules.admit(channel, viewer).map(|rule| rule.only(viewer));
+            assert_eq!(only(&key), Ok(Some("key_1".into())), "{channel}");
+            assert_eq!(only(&of("usr_1", &[Permission::AgentsControl])), Ok(Some("usr_1".into())), "{channel}");
+            assert_eq!(only(&of("usr_1", &[Permission::AgentsRead])), Ok(None), "{channel}");
+            assert_eq!(only(&of("key_1", &[Permission::AgentsRead])), Ok(None), "{channel}");
+            assert_eq!(only(&of("usr_1", &[])), Err(Refused::Forbidden("agents:read")), "{channel}");
+        }
+        let metrics = rules.admit("agents:metrics", &key).unwrap();
+        assert_eq!((metrics.kind, metrics.only(&key)), (ChannelKind::Latest, None), "figures have no owner");
+        assert_eq!(rules.admit("incidents", &key), Err(Refused::Forbidden("incidents:read")));
+        assert!(rules.admit("system", &key).is_ok());
     }
 
     #[test]

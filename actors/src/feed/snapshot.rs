@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::identity::Permissions;
+use crate::ids::IdKind;
 
 /// One item of a channel's state, as in the answer to `subscribe`.
 #[derive(Debug, Clone, Serialize)]
@@ -21,6 +22,13 @@ pub struct Viewer {
     /// `usr_…`, `key_…` or `dev_…`.
     pub id: Arc<str>,
     pub permissions: Permissions,
+}
+
+impl Viewer {
+    /// Whether an API key looks. The doors of the feed let keys with the scope `agents` in, and no others.
+    pub fn is_key(&self) -> bool {
+        self.id.strip_prefix(IdKind::Key.prefix()).is_some_and(|rest| rest.starts_with('_'))
+    }
 }
 
 /// Why a channel is not shown. A channel that is not there and one that the viewer must not know of are both `NotFound`.

@@ -158,7 +158,8 @@ impl Hub {
         let Some(mut subscribed) = placed else {
             return self.refuse(&ask, Refused::Denied(Denied::Unavailable));
         };
-        if ask.snapshot && rule.state == State::Kept && !(subscribed.resumed && subscribed.recovered.is_ok()) {
+        let has_state = rule.state == State::Kept || rule.kind == ChannelKind::Latest;
+        if ask.snapshot && has_state && !(subscribed.resumed && subscribed.recovered.is_ok()) {
             subscribed.state = subscribed.state.or(state);
         } else {
             subscribed.state = None;
@@ -193,6 +194,7 @@ impl Hub {
             missed,
             state: None,
             latest: false,
+            only: rule.only(&ask.viewer),
         })
     }
 
@@ -214,6 +216,7 @@ impl Hub {
             // What came since the start is newer than what the feature stored.
             state: if newest.is_empty() { state.cloned() } else { Some(newest) },
             latest: true,
+            only: None,
         }
     }
 
@@ -227,7 +230,12 @@ impl Hub {
         }
         let channel = self.open(&ask.channel).map_err(|_| Refused::Denied(Denied::Unavailable))?;
         let channel = channel.ok_or(Refused::NoChannel)?;
-        let page = channel.page(ask.since.as_ref(), &epoch, ask.limit.clamp(1, most));
+        let limit = ask.limit.clamp(1, most);
+        let page = match rule.only(&ask.viewer) {
+            None => channel.page(ask.since.as_ref(), &epoch, limit),
+            // Of everything that is kept, so that a page is not short of what stands further on.
+            Some(owner) => channel.page(ask.since.as_ref(), &epoch, usize::MAX).of(&owner, limit),
+        };
         let (name, position) = (Arc::clone(&channel.name), Position { epoch, offset: channel.last() });
         self.histories.release(&name);
         let (recovered, publications, more) = (page.recovered, page.publications, page.more);

@@ -10,7 +10,8 @@ use super::channel::Channel;
 use super::frame::Framer;
 use super::load::publication;
 use super::log::Writer;
-use super::{ChannelKind, Delivery, Event, Latest, record};
+use super::histories::Pool;
+use super::{ChannelKind, Delivery, Event, Latest, Loss, record};
 
 /// An event of a batch, with its places.
 struct Staged {
@@ -63,7 +64,7 @@ impl Hub {
                 Ok(Some(channel)) => places.push(Place {
                     channel: Arc::clone(&channel.name),
                     offset: channel.stage(),
-                    durable: channel.durable,
+                    durable: channel.pool == Pool::Durable,
                 }),
                 Ok(None) => tracing::error!(channel = %name, event = %event.name, "no rule knows this channel"),
                 Err(error) => opened = Err(error),
@@ -90,16 +91,45 @@ impl Hub {
 
     fn publish(&mut self, staged: Staged, number: u64) {
         let Staged { event, places } = staged;
-        let (framer, name, now) = (Framer::of_event(&event), Arc::<str>::from(event.name.as_str()), self.now());
+        self.spread(&event, places, number);
+        self.outbox.told(event.id, number);
+    }
+
+    /// Makes the frames of an event and hands them out.
+    fn spread(&mut self, event: &Event, places: Vec<Place>, number: u64) {
+        let (framer, name, now) = (Framer::of_event(event), Arc::<str>::from(event.name.as_str()), self.now());
         for place in places {
-            let publication = publication(&event, &framer, &place.channel, &name, place.offset);
+            let publication = publication(event, &framer, &place.channel, &name, place.offset);
             for shard in self.subscriptions.shards(&place.channel) {
                 self.out.push(shard, Delivery::Publication(Arc::clone(&publication)));
             }
             self.histories.push(publication, now, if place.durable { number } else { 0 });
             self.published += 1;
         }
-        self.outbox.told(event.id, number);
+    }
+
+    /// Tells an event of channels that keep nothing: neither the outbox nor the journal knows of it.
+    pub(super) fn tell_passing(&mut self, event: &Event) {
+        let mut places = Vec::with_capacity(event.channels.len());
+        for name in &event.channels {
+            // Nobody has a position in a channel that is not in memory, so nobody misses what may be left out.
+            if event.loss == Loss::Conflated && self.histories.get(name).is_none() {
+                continue;
+            }
+            match self.open(name) {
+                Ok(Some(channel)) if channel.pool != Pool::Durable => places.push(Place {
+                    channel: Arc::clone(&channel.name),
+                    offset: channel.stage(),
+                    durable: false,
+                }),
+                _ => tracing::error!(channel = %name, event = %event.name, "no channel that keeps nothing is named so"),
+            }
+        }
+        if !places.is_empty() {
+            self.spread(event, places, 0);
+            let now = self.now();
+            self.histories.trim(now);
+        }
     }
 
     /// The channel, made where it is not in memory; `None` where no rule knows it as one of publications.
@@ -111,8 +141,11 @@ impl Hub {
             let Some(rule) = self.parts.rules.find(name).filter(|rule| rule.kind == ChannelKind::Log) else {
                 return Ok(None);
             };
-            let last = record::offset(self.parts.options.store.as_ref(), name)?;
-            self.histories.insert(Channel::new(name.into(), rule.durable(), last));
+            let last = match rule.pool() {
+                Pool::Durable => record::offset(self.parts.options.store.as_ref(), name)?,
+                Pool::Memory | Pool::Passing => self.histories.floor(),
+            };
+            self.histories.insert(Channel::new(name.into(), rule.pool(), last));
         }
         Ok(self.histories.get_mut(name))
     }

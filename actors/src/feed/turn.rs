@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::actor::Hub;
 use super::inbox::Input;
 use super::outbox::Reading;
+use super::epoch;
 use super::{Delivery, Event};
 use muster_store::StoreError;
 
@@ -63,6 +64,8 @@ impl Hub {
     fn input(&mut self, input: Input) {
         match input {
             Input::Event(event) => self.tell_or_stay(vec![event]),
+            Input::Told(event) => self.tell_passing(&event),
+            Input::Lost => self.begin_memory_anew(),
             Input::Spilled => self.reading = Some(Reading::default()),
             Input::State(id, state) => self.answered(id, state),
             Input::Subscribe(ask) => self.subscribe(ask),
@@ -82,6 +85,17 @@ impl Hub {
             && let Err(error) = self.tell(events)
         {
             self.stay(&error);
+        }
+    }
+
+    /// Events of channels that keep nothing were lost: no position in one of them proves anything any more.
+    fn begin_memory_anew(&mut self) {
+        // Another epoch without randomness is another all the same.
+        self.epochs.memory = epoch::fresh().unwrap_or_else(|_| format!("{}x", self.epochs.memory));
+        self.histories.forget_memory();
+        for shard in self.parts.shared.ports().keys() {
+            self.detached(*shard);
+            self.out.push(*shard, Delivery::Reset);
         }
     }
 

@@ -57,6 +57,11 @@ impl Health {
         Self { report }
     }
 
+    /// The report as it changes.
+    pub fn changes(&self) -> watch::Receiver<HealthReport> {
+        self.report.clone()
+    }
+
     /// The last results.
     pub fn report(&self) -> HealthReport {
         self.report.borrow().clone()

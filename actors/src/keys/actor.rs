@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::messages::{Create, Created, Get, KeyPage, List, MadeBy, NewKey, Revoke, Rotate, Touch};
 use super::record::KeyRecord;
 use super::state::{KeyState, first_key};
-use super::token::Token;
+use super::token::{PREFIX, Token};
 use super::{Directory, Refusal};
 use crate::ids::{IdKind, new_id};
 use crate::supervise::{BuildError, ChildSpec, Group, Handle};
@@ -23,6 +23,8 @@ use crate::{Clock, Error, Kind, Millis};
 const TOUCH_EVERY: Duration = Duration::from_secs(60);
 const REPLAY_FOR: Duration = Duration::from_secs(24 * 3600);
 const MAX_REPLAYS: usize = 10_000;
+/// How long a key that nothing happens to is not looked at.
+const LOOK_AGAIN: Duration = Duration::from_secs(24 * 3600);
 
 /// What the actor needs.
 #[derive(Clone)]
@@ -93,6 +95,32 @@ impl Keys {
             let _ = self.handle.tell(Touch { lookup: record.lookup.clone(), at: now });
         }
         Ok(record)
+    }
+
+    /// Whether a text is meant as a key: no token of a session or a device begins so.
+    pub fn is_key(text: &str) -> bool {
+        text.starts_with(PREFIX)
+    }
+
+    /// Resolves once a key that was let in is not any more: revoked, expired, or with a secret that was replaced and whose
+    /// grace is over. The future holds no secret.
+    pub fn ended(&self, key: &str) -> impl Future<Output = ()> + Send + 'static {
+        let seen = Token::parse(key).ok().map(|token| (token.lookup.clone(), token.secret.hash()));
+        let (mut directory, clock) = (self.directory.clone(), self.clock.clone());
+        async move {
+            let Some((lookup, hash)) = seen else { return };
+            loop {
+                let now = clock.now();
+                let until = directory.borrow_and_update().lives_until(&lookup, &hash, now);
+                let Some(until) = until else { return };
+                // A timer's bound; looked at again then.
+                let left = Duration::from_millis(until.0.saturating_sub(now.0)).min(LOOK_AGAIN);
+                tokio::select! {
+                    changed = directory.changed() => if changed.is_err() { return },
+                    () = tokio::time::sleep(left) => {}
+                }
+            }
+        }
     }
 
     /// How many keys there are.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::record::KeyRecord;
-use super::token::{Token, matches};
+use super::token::{SecretHash, Token, matches};
 use crate::Millis;
 
 /// Every key by the part of it that is not secret.
@@ -33,6 +33,14 @@ impl Directory {
 
     pub fn is_empty(&self) -> bool {
         self.by_lookup.is_empty()
+    }
+
+    /// Until when a key may be used by a secret of that hash; `None` where it may not be used at `now`.
+    pub(super) fn lives_until(&self, lookup: &str, hash: &SecretHash, now: Millis) -> Option<Millis> {
+        let record = self.by_lookup.get(lookup).filter(|record| record.revoked_at.is_none())?;
+        let end = record.expires_at.unwrap_or(Millis(u64::MAX));
+        let secret = record.secret_until(hash)?;
+        Some(end.min(secret)).filter(|until| *until > now)
     }
 
     /// The record of a key as sent, if it may be used at `now`.

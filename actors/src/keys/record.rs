@@ -154,6 +154,14 @@ impl KeyRecord {
         self.replaced.as_ref().map(|replaced| replaced.until)
     }
 
+    /// Until when a secret of that hash is taken, past or to come; `None` for one that is not the key's.
+    pub(super) fn secret_until(&self, hash: &SecretHash) -> Option<Millis> {
+        if matches(hash, &self.secret_sha256) {
+            return Some(Millis(u64::MAX));
+        }
+        self.replaced.as_ref().filter(|replaced| matches(hash, &replaced.sha256)).map(|replaced| replaced.until)
+    }
+
     /// Both secrets are compared in any case, so that the time tells nothing of which one it was.
     pub(super) fn takes(&self, secret: &Secret, now: Millis) -> bool {
         let hash = secret.hash();

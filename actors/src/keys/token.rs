@@ -7,7 +7,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-const PREFIX: &str = "mst_";
+/// What every key begins with.
+pub(super) const PREFIX: &str = "mst_";
 const LOOKUP: usize = 12;
 const SECRET: usize = 43;
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";

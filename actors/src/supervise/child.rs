@@ -113,6 +113,7 @@ where
                     slot.back_in_ms.store(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
                     tracing::warn!(actor = %node.path, why = %why, restart_in_ms = wait.as_millis(), "actor died");
                     node.died(why, ActorState::BackingOff, group.tree().clock.now());
+                    group.tree().tell_restart(&node);
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}
                         () = incarnation.token.cancelled() => {}
@@ -122,6 +123,7 @@ where
                 Verdict::Escalate => {
                     tracing::error!(actor = %node.path, why = %why, "actor dies too often: escalating");
                     node.died(why.clone(), ActorState::Escalated, group.tree().clock.now());
+                    group.tree().tell_restart(&node);
                     group.escalate(&node.path, why);
                     slot.retired.run_until_cancelled(group.next_incarnation(&incarnation)).await;
                 }

@@ -19,4 +19,4 @@ pub use child::{BuildError, ChildSpec};
 pub use control::{Control, Phase};
 pub use handle::{CallError, CallErrorKind, Handle};
 pub use policy::Policy;
-pub use tree::{ActorState, ActorStatus, Escalation, Failure, Group, Tree};
+pub use tree::{ActorState, ActorStatus, Escalation, Failure, Group, Restarted, Tree};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix::{Actor, Context};
 use actix_rt::ArbiterHandle;
 use serde::Serialize;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{broadcast, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -54,6 +54,20 @@ pub struct ActorStatus {
     pub restarts: u64,
     pub last_failure: Option<Failure>,
 }
+
+/// An actor died and is started again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restarted {
+    /// Group and name, such as `limits/rate-0`.
+    pub actor: String,
+    /// How often so far.
+    pub restarts: u64,
+    pub why: String,
+    pub at: Millis,
+}
+
+/// Restarts that wait for somebody who follows them; more drop the oldest.
+const RESTARTS: usize = 256;
 
 /// A failure that went past its group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -135,9 +149,19 @@ pub(super) struct Shared {
     stop: CancellationToken,
     nodes: Mutex<Vec<Arc<Node>>>,
     escalations: watch::Sender<Option<Escalation>>,
+    restarts: broadcast::Sender<Restarted>,
 }
 
 impl Shared {
+    /// Tells whoever follows that an actor died.
+    pub(super) fn tell_restart(&self, node: &Node) {
+        let facts = node.facts();
+        if let Some(Failure { at, why }) = facts.last_failure.clone() {
+            // Fails only where nobody listens.
+            let _ = self.restarts.send(Restarted { actor: node.path.clone(), restarts: facts.restarts, why, at });
+        }
+    }
+
     fn nodes(&self) -> MutexGuard<'_, Vec<Arc<Node>>> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -172,6 +196,7 @@ impl Tree {
             stop: stop.clone(),
             nodes: Mutex::new(Vec::new()),
             escalations: watch::Sender::new(None),
+            restarts: broadcast::Sender::new(RESTARTS),
         });
         Self { root: Group::new(String::new(), None, Policy::of_group(), &shared) }
     }
@@ -189,6 +214,11 @@ impl Tree {
     /// The latest escalation, and a way to await the next.
     pub fn escalations(&self) -> watch::Receiver<Option<Escalation>> {
         self.root.0.shared.escalations.subscribe()
+    }
+
+    /// Each actor that dies and is started again from now on.
+    pub fn restarts(&self) -> broadcast::Receiver<Restarted> {
+        self.root.0.shared.restarts.subscribe()
     }
 
     /// Kills an actor by a panic inside its own task. For fault-injection tests; true where it was running.

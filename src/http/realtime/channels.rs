@@ -2,14 +2,15 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_actors::feed::{Denied, HistoryError, Position, Refused, Viewer};
+use muster_actors::identity::By;
 use muster_actors::{Error, Kind};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::envelope;
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{Guarded, RealtimeSubscribe, app, person_of};
-use crate::ws::protocol::said;
+use crate::guard::{Guarded, Listening, app, caller_of};
+use crate::ws::protocol::{Subject, said};
 use crate::ws::read_positions;
 
 const MOST: usize = 500;
@@ -30,7 +31,7 @@ pub struct HistoryQuery {
 /// (`why`: `gap`, `epoch`, `limit`); `pubs` then begin at the oldest kept. `more`: ask again from the last `off`.
 #[utoipa::path(
     get, path = "/api/v1/realtime/channels/{ch}/history", operation_id = "realtime_history", tag = "realtime",
-    security(("token" = [])),
+    security(("token" = []), ("key" = [])),
     params(("ch" = String, Path, description = "The channel, such as `incidents`"), HistoryQuery),
     responses(
         (status = 200, description = "`data`: ch, epoch, offset, recovered, pubs, more", body = Object),
@@ -44,7 +45,7 @@ pub struct HistoryQuery {
 )]
 pub async fn history(
     request: HttpRequest,
-    _guarded: Guarded<RealtimeSubscribe>,
+    _guarded: Guarded<Listening>,
     channel: web::Path<String>,
     query: web::Query<HistoryQuery>,
 ) -> Result<HttpResponse, HttpError> {
@@ -65,7 +66,7 @@ pub async fn history(
 /// For whoever may subscribe to it: `present` lists `user`, `connections` and `since`, the longest there first.
 #[utoipa::path(
     get, path = "/api/v1/realtime/channels/{ch}/presence", operation_id = "realtime_presence", tag = "realtime",
-    security(("token" = [])),
+    security(("token" = []), ("key" = [])),
     params(("ch" = String, Path, description = "The channel, such as `incidents`")),
     responses(
         (status = 200, description = "`data`: ch, present", body = Object),
@@ -78,10 +79,13 @@ pub async fn history(
 )]
 pub async fn presence(
     request: HttpRequest,
-    _guarded: Guarded<RealtimeSubscribe>,
+    _guarded: Guarded<Listening>,
     channel: web::Path<String>,
 ) -> Result<HttpResponse, HttpError> {
     let feed = &app(&request)?.feed;
+    if !subject(&request)?.may_see_others() {
+        return Err(HttpError::new(Kind::Forbidden, "who else watches is told to those who may see everybody's tasks"));
+    }
     // Who may read a channel may know who else does.
     feed.history(&channel, None, 1, viewer(&request)?).await.map_err(refused)?;
     let present = feed.presence(&channel).await?;
@@ -89,8 +93,18 @@ pub async fn presence(
 }
 
 fn viewer(request: &HttpRequest) -> Result<Viewer, HttpError> {
-    let person = person_of(request)?;
-    Ok(Viewer { id: person.user_id.clone(), permissions: person.permissions })
+    Ok(subject(request)?.viewer())
+}
+
+fn subject(request: &HttpRequest) -> Result<Subject, HttpError> {
+    let caller = caller_of(request)?;
+    match caller.by {
+        None => Ok(Subject::of_key(caller.key)),
+        Some(By::Person(person)) => Ok(Subject::Person(person)),
+        Some(By::Key(_) | By::Device(_) | By::System) => {
+            Err(HttpError::new(Kind::Internal, "a route for people and keys let another in"))
+        }
+    }
 }
 
 fn position(text: &str) -> Result<Position, Error> {

@@ -1,25 +1,17 @@
 //! `GET /api/v1/realtime`
 
-use std::rc::Rc;
-
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::{Error, Kind};
 
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{Open, address_of, app};
-use crate::ws::{self, Shard};
-
-/// The thread's part of the feed.
-pub(super) fn shard(request: &HttpRequest) -> Result<Rc<Shard>, HttpError> {
-    let shard = request.app_data::<Rc<Shard>>().cloned();
-    shard.ok_or_else(|| HttpError(Error::new(Kind::Internal, "no shard on this thread")))
-}
+use crate::ws::{self, Entrance};
 
 /// Opens a WebSocket of the live feed.
 ///
 /// Speaks the subprotocol `muster.v1.json`: one JSON object per text frame; `/asyncapi.json` describes every one. Send
 /// `Authorization: Bearer` at the handshake, or, from a browser, a first frame `{"id":1,"connect":{"token":…}}` within
-/// 10 s. A device sends the token that it signs, and hears its own channel `devices:{id}`. A token in the query is
+/// 10 s. A device sends the token that it signs, and hears its own channel `devices:{id}`. An API key with the scope
+/// `agents` is let in too, to the channels of agents and tasks and to `system`. A token in the query is
 /// never read. Pages of other origins are refused unless `server.cors_origins` names them.
 #[utoipa::path(
     get, path = "/api/v1/realtime", operation_id = "realtime_socket", tag = "realtime",
@@ -41,5 +33,5 @@ pub(super) fn shard(request: &HttpRequest) -> Result<Rc<Shard>, HttpError> {
 )]
 pub async fn open(request: HttpRequest, _counted: Open, body: web::Payload) -> Result<HttpResponse, HttpError> {
     let url = address_of(&*app(&request)?, &request);
-    Ok(ws::upgrade(shard(&request)?, &request, &url, body).await?)
+    Ok(ws::upgrade((ws::shard_of(&request)?, Entrance::Feed), &request, &url, body).await?)
 }

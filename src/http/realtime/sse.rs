@@ -4,14 +4,14 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use muster_actors::feed::Position;
+use muster_actors::identity::{By, Scheme};
 use muster_actors::{Error, Kind, Millis};
 use serde::Deserialize;
 
-use super::socket::shard;
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{Guarded, RealtimeSubscribe, person_of};
+use crate::guard::{Guarded, Listening, address_of, app, caller_of};
 use crate::ws::protocol::{Subject, Who};
-use crate::ws::{self, Admitted, read_positions};
+use crate::ws::{self, Admitted, Shard, read_positions};
 
 /// Most channels of one stream, as of one socket.
 const MOST: usize = 128;
@@ -25,7 +25,7 @@ const MOST: usize = 128;
 /// (and 25 s of grace), as it cannot refresh.
 #[utoipa::path(
     get, path = "/api/v1/realtime/sse", operation_id = "realtime_events", tag = "realtime",
-    security(("token" = [])),
+    security(("token" = []), ("key" = [])),
     params(
         ("ch" = Vec<String>, Query, description = "A channel; repeatable, 128 at most"),
         ("Last-Event-ID" = Option<String>, Header, description = "Where the listener stands in each channel"),
@@ -41,21 +41,35 @@ const MOST: usize = 128;
 )]
 pub async fn listen(
     request: HttpRequest,
-    _guarded: Guarded<RealtimeSubscribe>,
+    _guarded: Guarded<Listening>,
     query: web::Query<Vec<(String, String)>>,
 ) -> Result<HttpResponse, HttpError> {
     let names = query.into_inner().into_iter().filter(|(name, _)| name == "ch").map(|(_, channel)| channel);
     let channels = positioned(names.collect(), &request)?;
-    let shard = shard(&request)?;
+    let shard = ws::shard_of(&request)?;
     if shard.sockets().ending() {
         return Err(HttpError::new(Kind::Unavailable, "the server is stopping: connect again"));
     }
-    let person = person_of(&request)?;
-    let token = ws::bearer(&request).map(|(_, token)| token).unwrap_or_default();
-    let watch = shard.sockets().admission.watch(&person.session_id);
-    let watch = watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
-    let who = Who { subject: Subject::Person(person), exp: end_of(&token) };
-    Ok(ws::listen(shard, &request, Admitted { who, watch }, channels)?)
+    let admitted = admitted(&request, &shard).await?;
+    Ok(ws::listen(shard, &request, admitted, channels)?)
+}
+
+/// The caller, with what becomes of its session or key while the stream is open.
+async fn admitted(request: &HttpRequest, shard: &Shard) -> Result<Admitted, HttpError> {
+    let admission = &shard.sockets().admission;
+    let (scheme, token) = ws::bearer(request).unwrap_or((Scheme::Bearer, String::new()));
+    match caller_of(request)?.by {
+        Some(By::Person(person)) => {
+            let watch = admission.watch(&person.session_id);
+            let watch = watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
+            Ok(Admitted { who: Who { subject: Subject::Person(person), exp: end_of(&token) }, watch })
+        }
+        _ => {
+            let url = address_of(&*app(request)?, request);
+            let admitted = admission.authenticate(scheme, token, None, &url).await;
+            admitted.map_err(|_| HttpError::new(Kind::Unauthenticated, "the key is not good any more"))
+        }
+    }
 }
 
 fn positioned(channels: Vec<String>, request: &HttpRequest) -> Result<Vec<(String, Option<Position>)>, Error> {

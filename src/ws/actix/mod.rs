@@ -15,7 +15,7 @@ use actix_web_actors::ws;
 use muster_actors::{Error, Kind};
 
 use super::direct::Seat;
-use super::protocol::{Refusal, SUBPROTOCOL};
+use super::protocol::{Entrance, Refusal, SUBPROTOCOL};
 use super::{Framing, Line, Opening, Shard};
 
 pub(crate) use handshake::bearer;
@@ -26,16 +26,20 @@ pub(crate) use handshake::bearer;
 /// `UpgradeRequired` of an ordinary request, `Forbidden` of a foreign page, `Unauthenticated` of a bad token,
 /// `Unavailable` where there is no room.
 pub async fn upgrade(
-    shard: Rc<Shard>,
+    (shard, entrance): (Rc<Shard>, Entrance),
     request: &HttpRequest,
     url: &str,
     body: web::Payload,
 ) -> Result<HttpResponse, Error> {
     let sockets = shard.sockets();
     if !handshake::asks_for_upgrade(request) {
+        let more = match entrance {
+            Entrance::Feed => "",
+            Entrance::Agents => "; an API key with the scope `agents` is such a token. `muster monitor` is a client",
+        };
         let message = format!(
             "this path speaks WebSocket: send `Upgrade: websocket` with the subprotocol `{SUBPROTOCOL}` and \
-             `Authorization: Bearer <token>`, or a first frame {{\"id\":1,\"connect\":{{\"token\":\"<token>\"}}}}"
+             `Authorization: Bearer <token>`, or a first frame {{\"id\":1,\"connect\":{{\"token\":\"<token>\"}}}}{more}"
         );
         return Err(Error::new(Kind::UpgradeRequired, message));
     }
@@ -48,8 +52,12 @@ pub async fn upgrade(
     let (admitted, place) = match token {
         Some((scheme, token)) => {
             let dpop = request.headers().get("DPoP").and_then(|proof| proof.to_str().ok()).map(str::to_owned);
-            let checked = sockets.admission.authenticate(scheme, token, dpop, url).await;
-            (Some(checked.map_err(refused)?), None)
+            let checked = sockets.admission.authenticate(scheme, token, dpop, url).await.map_err(refused)?;
+            if entrance == Entrance::Agents && !entrance.admits(&checked.who.subject) {
+                return Err(Error::new(Kind::Forbidden, "this needs the permission `agents:read` or `agents:control`")
+                    .coded("permission_denied"));
+            }
+            (Some(checked), None)
         }
         None => {
             let place = sockets.counts.anonymous().ok_or_else(|| {
@@ -61,7 +69,7 @@ pub async fn upgrade(
     };
     let line = request.conn_data::<Line>().cloned();
     let url = Rc::from(url);
-    let opening = |link| Opening { link, framing: Framing::Socket, admitted, place, url, channels: Vec::new() };
+    let opening = move |link| Opening { link, framing: Framing::Socket, entrance, admitted, place, url, channels: Vec::new() };
     response.insert_header((header::CACHE_CONTROL, "no-store"));
     if let Some(seat) = request.extensions().get::<Seat>() {
         seat.take(shard, opening);
@@ -78,7 +86,8 @@ pub(crate) fn refused(refusal: Refusal) -> Error {
             Error::new(Kind::Unauthenticated, "the token is invalid, expired or revoked: refresh it or log in again")
         }
         Refusal::Forbidden => {
-            Error::new(Kind::Forbidden, "this needs the permission `realtime:subscribe`").coded("permission_denied")
+            let message = "this needs the permission `realtime:subscribe`, or of an API key the scope `agents`";
+            Error::new(Kind::Forbidden, message).coded("permission_denied")
         }
         Refusal::TooMany => Error::new(Kind::RateLimited, "too many live connections: close one first"),
         Refusal::Unavailable => Error::new(Kind::Unavailable, "tokens cannot be checked now: try again"),

@@ -8,6 +8,8 @@ pub struct Fault {
     pub kind: FaultKind,
     /// For people: what is wrong and how to mend it.
     pub message: String,
+    /// What programs need besides, such as the present status of a task that refuses a control.
+    pub details: Option<Value>,
 }
 
 /// The kinds of refusals, each with one code on the wire.
@@ -71,12 +73,17 @@ impl FaultKind {
 
 impl Fault {
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), details: None }
     }
 
     /// As on the wire.
     pub fn json(&self) -> Value {
         let (code, reason) = self.kind.row();
-        json!({ "code": code, "reason": reason, "message": self.message, "retryable": self.kind.retryable() })
+        let mut said =
+            json!({ "code": code, "reason": reason, "message": self.message, "retryable": self.kind.retryable() });
+        if let (Some(details), Some(said)) = (&self.details, said.as_object_mut()) {
+            said.insert("details".to_owned(), details.clone());
+        }
+        said
     }
 }

@@ -1,5 +1,7 @@
 //! Pure: what of a channel a subscriber wants. What an event leaves out, no filter on it lets through.
 
+use std::sync::Arc;
+
 use muster_actors::feed::Traits;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,8 @@ pub struct Filter {
     pub bbox: Option<Box4>,
     pub min_severity: Option<u8>,
     pub types: Option<Vec<String>>,
+    /// Set by the server: whose events it lets through, where not everybody's.
+    pub owner: Option<Arc<str>>,
 }
 
 impl FilterAsk {
@@ -53,7 +57,7 @@ impl FilterAsk {
         if self.types.as_ref().is_some_and(|types| types.is_empty() || types.len() > TYPES || !types.iter().all(fit)) {
             return Err(format!("filter.types must be 1 to {TYPES} names of events, such as incident.created"));
         }
-        Ok(Filter { bbox: self.bbox, min_severity, types: self.types })
+        Ok(Filter { bbox: self.bbox, min_severity, types: self.types, owner: None })
     }
 }
 
@@ -66,6 +70,7 @@ impl Filter {
     /// Whether an event of this name passes.
     pub fn passes(&self, name: &str, traits: &Traits) -> bool {
         self.types.as_ref().is_none_or(|types| types.iter().any(|wanted| wanted == name))
+            && self.owner.as_ref().is_none_or(|owner| traits.owner.as_ref() == Some(owner))
             && self.min_severity.is_none_or(|least| traits.severity.is_some_and(|severity| severity >= least))
             && self.bbox.is_none_or(|wanted| traits.bbox.is_some_and(|found| overlap(&wanted, &found)))
     }

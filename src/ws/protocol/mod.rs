@@ -1,6 +1,7 @@
 //! The protocol `muster.v1.json`, knowing no transport: frames, what they mean, when a session ends.
 
 mod bucket;
+mod entrance;
 mod fault;
 mod filter;
 mod inbound;
@@ -10,6 +11,7 @@ mod session;
 mod subject;
 
 pub use bucket::Rate;
+pub use entrance::Entrance;
 pub use fault::{Fault, FaultKind};
 pub use filter::{Box4, Filter, FilterAsk, SEVERITIES, spans};
 pub use inbound::Since;

@@ -22,6 +22,16 @@ pub(super) fn unsubscribed(channel: &str, code: u16, reason: &str) -> String {
     json!({ "ch": channel, "unsubscribed": { "code": code, "reason": reason } }).to_string()
 }
 
+/// A subscription that the server made by itself.
+pub(super) fn subscribed(channel: &str, body: Map<String, Value>) -> String {
+    json!({ "ch": channel, "subscribed": body }).to_string()
+}
+
+/// Publications that were left out because their reader was behind; the reader stands at `to`.
+pub(crate) fn conflated(channel: &str, from: u64, to: u64) -> String {
+    json!({ "ch": channel, "conflated": { "from": from, "to": to } }).to_string()
+}
+
 pub(super) fn expiring(seconds: u64) -> String {
     json!({ "sys": "auth.expiring", "ttl": seconds }).to_string()
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use super::bucket::Bucket;
 use super::fault::{Fault, FaultKind};
-use super::{Filter, ProtocolOptions, Since, Subject, inbound, outbound};
+use super::{Entrance, Filter, ProtocolOptions, Since, Subject, inbound, outbound};
 use crate::ws::Close;
 
 /// What is to be done, in this order.
@@ -128,6 +128,7 @@ pub enum Peer {
 pub struct Session {
     options: Arc<ProtocolOptions>,
     peer: Peer,
+    entrance: Entrance,
     /// `con_…`
     conn: String,
     phase: Phase,
@@ -179,7 +180,8 @@ struct Sub {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subscriber {
     Client,
-    /// The server itself, of the person's or device's own channel: the client may ask for it again, from a position.
+    /// The server itself, of the person's or device's own channel or that of its entrance: the client may ask for it
+    /// again, from a position.
     Server,
 }
 
@@ -201,6 +203,8 @@ enum Ask {
     Open(Arc<str>),
     /// By the server itself: `user:{id}` of a person, `devices:{id}` of a device.
     Own(Arc<str>),
+    /// By the server itself, and told: the channel of the entrance.
+    Entrance(Arc<str>),
     /// Again, where the hub lost its place.
     Resume(Arc<str>),
     Other(Option<u32>),
@@ -210,7 +214,7 @@ impl Session {
     /// A session after its handshake: of `who` where the handshake said it. The first heartbeat comes after `jitter`.
     pub fn new(
         options: Arc<ProtocolOptions>,
-        peer: Peer,
+        (peer, entrance): (Peer, Entrance),
         conn: String,
         who: Option<Who>,
         jitter: std::time::Duration,
@@ -222,6 +226,7 @@ impl Session {
         };
         Self {
             peer,
+            entrance,
             conn,
             phase,
             subs: HashMap::new(),
@@ -273,23 +278,35 @@ impl Session {
     pub fn on_open(&mut self, now: Millis) -> Vec<Effect> {
         let mut out = Vec::new();
         if let Some(who) = self.who().cloned() {
-            if !who.subject.may_listen() {
+            if !self.entrance.admits(&who.subject) {
                 return self.close(Close::Forbidden);
             }
             self.subscribe_own(&mut out, now);
+            self.subscribe_entrance(&mut out, now);
         }
         out
     }
 
     /// The person's rights changed: subscriptions that they do not cover any more end, the others go on.
-    pub fn on_grant(&mut self, person: Arc<Person>, allowed: impl Fn(&str, &Viewer) -> bool) -> Vec<Effect> {
+    ///
+    /// `allowed` is told the channel, and whose events alone the session gets of it.
+    pub fn on_grant(
+        &mut self,
+        person: Arc<Person>,
+        allowed: impl Fn(&str, Option<&Arc<str>>, &Viewer) -> bool,
+    ) -> Vec<Effect> {
         let Phase::Live(live) = &mut self.phase else { return Vec::new() };
         live.who.subject = Subject::Person(person);
-        if !live.who.subject.may_listen() {
+        if !self.entrance.admits(&live.who.subject) {
             return self.close(Close::Forbidden);
         }
         let Some(viewer) = self.viewer() else { return Vec::new() };
-        let lost: Vec<_> = self.subs.keys().filter(|channel| !allowed(channel, &viewer)).cloned().collect();
+        let keeps = |channel: &Arc<str>, sub: &Sub| {
+            let owner = sub.filter.as_ref().and_then(|filter| filter.owner.as_ref());
+            allowed(channel, owner, &viewer)
+        };
+        let lost = self.subs.iter().filter(|(channel, sub)| !keeps(channel, sub));
+        let lost: Vec<_> = lost.map(|(channel, _)| Arc::clone(channel)).collect();
         lost.into_iter().flat_map(|channel| self.end(channel, 2403, REVOKED)).collect()
     }
 
@@ -368,9 +385,11 @@ impl Session {
 impl Ask {
     fn channel(&self) -> Option<&Arc<str>> {
         match self {
-            Self::Subscribe(_, channel) | Self::Open(channel) | Self::Own(channel) | Self::Resume(channel) => {
-                Some(channel)
-            }
+            Self::Subscribe(_, channel)
+            | Self::Open(channel)
+            | Self::Own(channel)
+            | Self::Entrance(channel)
+            | Self::Resume(channel) => Some(channel),
             Self::Connect(_) | Self::Refresh(_) | Self::Other(_) => None,
         }
     }

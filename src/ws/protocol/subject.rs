@@ -4,29 +4,40 @@ use std::sync::Arc;
 
 use muster_actors::feed::Viewer;
 use muster_actors::identity::{By, Permission, Permissions, Person};
+use muster_actors::keys::KeyRecord;
+use muster_actors::task::{Asker, Reach};
 
-/// A person, or a device that speaks for itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A person, an API key with the scope `agents`, or a device that speaks for itself.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Subject {
     Person(Arc<Person>),
     /// `dev_…`
     Device(Arc<str>),
+    /// An API key, with its identifier.
+    Key(Arc<KeyRecord>, Arc<str>),
 }
 
 impl Subject {
-    /// `usr_…` or `dev_…`
+    pub fn of_key(key: Arc<KeyRecord>) -> Self {
+        let id = key.id.as_str().into();
+        Self::Key(key, id)
+    }
+
+    /// `usr_…`, `key_…` or `dev_…`
     pub fn id(&self) -> &Arc<str> {
         match self {
             Self::Person(person) => &person.user_id,
-            Self::Device(id) => id,
+            Self::Device(id) | Self::Key(_, id) => id,
         }
     }
 
-    /// As whom the hub is asked. A device has no permission of a person's: it is known by its name.
+    /// As whom the hub is asked. A device has no permission of a person's: it is known by its name. A key has those that
+    /// its reach among tasks comes to.
     pub fn viewer(&self) -> Viewer {
         let permissions = match self {
             Self::Person(person) => person.permissions,
             Self::Device(_) => Permissions::default(),
+            Self::Key(key, _) => of_key(key),
         };
         Viewer { id: Arc::clone(self.id()), permissions }
     }
@@ -36,14 +47,16 @@ impl Subject {
         match self {
             Self::Person(person) => By::Person(person),
             Self::Device(id) => By::Device(id),
+            Self::Key(key, _) => By::Key(key),
         }
     }
 
-    /// The channel that the server subscribes it to.
-    pub fn own_channel(&self) -> Arc<str> {
+    /// The channel that the server subscribes it to; a key has none.
+    pub fn own_channel(&self) -> Option<Arc<str>> {
         match self {
-            Self::Person(person) => format!("user:{}", person.user_id).into(),
-            Self::Device(id) => format!("devices:{id}").into(),
+            Self::Person(person) => Some(format!("user:{}", person.user_id).into()),
+            Self::Device(id) => Some(format!("devices:{id}").into()),
+            Self::Key(..) => None,
         }
     }
 
@@ -51,13 +64,31 @@ impl Subject {
     pub fn may_listen(&self) -> bool {
         match self {
             Self::Person(person) => person.permissions.has(Permission::RealtimeSubscribe),
-            Self::Device(_) => true,
+            // Of keys those with the scope `agents` are let in, of devices those that are trusted.
+            Self::Device(_) | Self::Key(..) => true,
         }
     }
 
-    /// Whether it may know who else subscribes to a channel: those are people, whom no device is told of.
+    /// Whether it may watch agents.
+    pub fn may_watch_agents(&self) -> bool {
+        match self {
+            Self::Person(person) => {
+                let has = |permission| person.permissions.has(permission);
+                self.may_listen() && (has(Permission::AgentsRead) || has(Permission::AgentsControl))
+            }
+            Self::Device(_) => false,
+            Self::Key(..) => true,
+        }
+    }
+
+    /// Whether it may know who else subscribes to a channel: those are people and keys, whom no device is told of, nor a
+    /// key that sees only what is its own.
     pub fn may_see_others(&self) -> bool {
-        matches!(self, Self::Person(_))
+        match self {
+            Self::Person(_) => true,
+            Self::Device(_) => false,
+            Self::Key(key, _) => of_key(key).has(Permission::AgentsRead),
+        }
     }
 
     /// Whether a token of the one continues a session of the other: the same login of a person, the same device with
@@ -67,8 +98,17 @@ impl Subject {
             (Self::Person(one), Self::Person(other)) => {
                 one.user_id == other.user_id && one.session_id == other.session_id
             }
-            (Self::Device(one), Self::Device(other)) => one == other,
-            (Self::Person(_) | Self::Device(_), _) => false,
+            (Self::Device(one), Self::Device(other)) | (Self::Key(_, one), Self::Key(_, other)) => one == other,
+            (Self::Person(_) | Self::Device(_) | Self::Key(..), _) => false,
         }
     }
+}
+
+/// What a key may on the feed.
+fn of_key(key: &Arc<KeyRecord>) -> Permissions {
+    let asker = Asker::of(By::Key(Arc::clone(key)));
+    let reaches = |reach, permission| (reach == Reach::All).then_some(permission);
+    let more = [reaches(asker.sees, Permission::AgentsRead), reaches(asker.controls, Permission::AgentsControl)];
+    let more: Vec<_> = more.into_iter().flatten().chain([Permission::RealtimeSubscribe]).collect();
+    Permissions::of(&more)
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use muster_actors::feed::{Position, Publication};
+use muster_actors::feed::{Loss, Position, Publication};
 use slab::Slab;
 
 use super::grid::Grid;
@@ -13,11 +13,22 @@ use crate::ws::protocol::Filter;
 /// With more boxes than this the grid is asked whom an event may concern.
 const MANY: usize = 64;
 
+/// A reader so many entries behind is not given what may be left out.
+const BEHIND: u64 = 256;
+
 /// A publication, encoded once for all sockets.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) frame: Bytes,
     pub(super) publication: Arc<Publication>,
+}
+
+/// What a member is given next.
+#[derive(Debug)]
+pub(super) enum Given<'a> {
+    Entry(&'a Entry),
+    /// What stood between these offsets, both among them, was left out: the member stands at the last.
+    LeftOut(u64, u64),
 }
 
 /// The newest value of a key that a member has not got yet.
@@ -39,7 +50,7 @@ pub(super) struct Member {
     /// The last position told beside publications.
     pub(super) told: Option<u64>,
     pub(super) values: Vec<Value>,
-    /// Values that were replaced before it got them.
+    /// Values that were replaced before it got them, or publications that were left out right before its cursor.
     pub(super) skipped: Option<(u64, u64)>,
 }
 
@@ -137,23 +148,33 @@ impl Channel {
         }
     }
 
-    /// The next entry for a member, which is past it then; `None` where it has all.
-    pub(super) fn next(&mut self, member: usize) -> Option<&Entry> {
+    /// What is next for a member, which is past it then; `None` where it has all.
+    pub(super) fn next(&mut self, member: usize) -> Option<Given<'_>> {
+        let end = self.base + self.entries.len() as u64;
         let reader = self.members.get_mut(member)?;
         let mut number = reader.cursor?;
         loop {
             let at = usize::try_from(number.saturating_sub(self.base)).ok();
             let Some(entry) = at.and_then(|at| self.entries.get(at)) else {
                 reader.cursor = None;
+                let left_out = reader.skipped.take();
                 self.done();
-                return None;
+                return left_out.map(|(from, to)| Given::LeftOut(from, to));
             };
+            let wanted = reader.wants(entry);
+            if wanted && entry.may_be_left_out() && end - number > BEHIND {
+                reader.skip(entry.publication.offset);
+            } else if wanted {
+                // What was left out before it is told first.
+                if let Some((from, to)) = reader.skipped.take() {
+                    reader.cursor = Some(number);
+                    return Some(Given::LeftOut(from, to));
+                }
+                reader.cursor = Some(number + 1);
+                return at.and_then(|at| self.entries.get(at)).map(Given::Entry);
+            }
             number += 1;
             reader.cursor = Some(number);
-            let (name, traits) = (&entry.publication.name, &entry.publication.traits);
-            if reader.filter.as_ref().is_none_or(|filter| filter.passes(name, traits)) {
-                return at.and_then(|at| self.entries.get(at));
-            }
         }
     }
 
@@ -172,11 +193,28 @@ impl Channel {
         let slowest = self.members.iter().filter_map(|(_, member)| member.cursor).min();
         let keep_from = slowest.unwrap_or(u64::MAX);
         while !self.entries.is_empty() && (self.base < keep_from || self.entries.len() > frames || self.bytes > bytes) {
+            let Some(entry) = self.entries.pop_front() else { break };
+            self.bytes -= entry.frame.len();
+            if entry.may_be_left_out() {
+                self.pass_over(&entry);
+            }
             self.base += 1;
-            self.bytes -= self.entries.pop_front().map_or(0, |entry| entry.frame.len());
         }
         let lost = |member: &Member| member.cursor.is_some_and(|cursor| cursor < self.base);
         self.members.iter().filter(|(_, member)| lost(member)).map(|(_, member)| member.conn).collect()
+    }
+
+    /// Whoever is still before an entry that goes does without it. What must not be left out is not passed over: whoever
+    /// has not got that has lost its place.
+    fn pass_over(&mut self, entry: &Entry) {
+        for (_, member) in &mut self.members {
+            if member.cursor == Some(self.base) {
+                if member.wants(entry) {
+                    member.skip(entry.publication.offset);
+                }
+                member.cursor = Some(self.base + 1);
+            }
+        }
     }
 
     pub(super) fn is_over(&self, frames: usize, bytes: usize) -> bool {
@@ -205,13 +243,28 @@ pub(super) enum Was {
     Behind,
 }
 
+impl Entry {
+    fn may_be_left_out(&self) -> bool {
+        self.publication.loss == Loss::Conflated
+    }
+}
+
 impl Member {
+    fn wants(&self, entry: &Entry) -> bool {
+        let (name, traits) = (&entry.publication.name, &entry.publication.traits);
+        self.filter.as_ref().is_none_or(|filter| filter.passes(name, traits))
+    }
+
+    fn skip(&mut self, offset: u64) {
+        let (from, to) = self.skipped.unwrap_or((offset, offset));
+        self.skipped = Some((from.min(offset), to.max(offset)));
+    }
+
     /// Takes the newest value of a key in; what it replaces is skipped.
     pub(super) fn value(&mut self, value: Value) {
         if let Some(at) = self.values.iter().position(|known| known.key == value.key) {
             let old = self.values.remove(at).offset;
-            let (from, to) = self.skipped.unwrap_or((old, old));
-            self.skipped = Some((from.min(old), to.max(old)));
+            self.skip(old);
         }
         self.values.push(value);
     }
@@ -220,7 +273,7 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use muster_actors::Millis;
-    use muster_actors::feed::{Priority, Traits};
+    use muster_actors::feed::{Loss, Priority, Traits};
     use proptest::prelude::*;
 
     use super::*;
@@ -232,6 +285,7 @@ mod tests {
             name: name.into(),
             traits: Traits::default(),
             priority: Priority::Normal,
+            loss: if name == "log" { Loss::Conflated } else { Loss::Never },
             at: Millis(0),
             json: Bytes::from_static(b"{}"),
         })
@@ -260,13 +314,13 @@ mod tests {
                     let name = if who == 0 { "a" } else { "b" };
                     told.push(name);
                     channel.take(publication(told.len() as u64, name), Bytes::from_static(b"x"), &mut Vec::new());
-                } else if let Some(entry) = channel.next(members[who]) {
+                } else if let Some(Given::Entry(entry)) = channel.next(members[who]) {
                     got[who].push(entry.publication.offset);
                 }
                 prop_assert!(channel.trim(1000, 1000).is_empty());
             }
             for who in 0..3 {
-                while let Some(entry) = channel.next(members[who]) {
+                while let Some(Given::Entry(entry)) = channel.next(members[who]) {
                     got[who].push(entry.publication.offset);
                 }
                 let wanted: Vec<u64> = told.iter().enumerate()
@@ -303,5 +357,95 @@ mod tests {
         }
         assert_eq!(member.values.iter().map(|value| value.offset).collect::<Vec<_>>(), [6, 8]);
         assert_eq!(member.skipped, Some((5, 7)));
+    }
+
+    /// Everything that a member is given, until there is nothing: offsets, and what was left out.
+    fn drain(channel: &mut Channel, member: usize) -> Vec<(u64, u64)> {
+        let mut given = Vec::new();
+        while let Some(next) = channel.next(member) {
+            given.push(match next {
+                Given::Entry(entry) => (entry.publication.offset, 0),
+                Given::LeftOut(from, to) => (from, to),
+            });
+        }
+        given
+    }
+
+    #[test]
+    fn one_who_is_behind_does_without_logs_is_told_which_and_misses_nothing_else() {
+        let mut channel = channel();
+        let slow = channel.join(0, None);
+        for offset in 1..=1_000 {
+            let name = if offset % 100 == 0 { "task.state" } else { "log" };
+            channel.take(publication(offset, name), Bytes::from_static(b"x"), &mut Vec::new());
+        }
+        let given = drain(&mut channel, slow);
+        let expected: Vec<_> = (0..7).flat_map(|n| [(n * 100 + 1, n * 100 + 99), (n * 100 + 100, 0)]).collect();
+        // The last 256 are given: it is level with them.
+        assert_eq!(given[..14], expected);
+        assert_eq!(given[14], (701, 744));
+        assert_eq!(given[15..], (745..=1_000).map(|offset| (offset, 0)).collect::<Vec<_>>());
+        assert_eq!(channel.position(slow).offset, 1_000);
+        assert!(channel.is_level() && channel.entries.is_empty());
+    }
+
+    #[test]
+    fn a_ring_full_of_logs_costs_nobody_its_place() {
+        let mut channel = channel();
+        let slow = channel.join(7, None);
+        channel.take(publication(1, "log"), Bytes::from_static(b"x"), &mut Vec::new());
+        for offset in 2..=50 {
+            channel.take(publication(offset, "log"), Bytes::from_static(b"x"), &mut Vec::new());
+            assert!(channel.trim(10, 1_000).is_empty());
+        }
+        assert_eq!(channel.position(slow).offset, 40, "what went is behind it");
+        let given = drain(&mut channel, slow);
+        assert_eq!((given[0], given[1..].len()), ((1, 40), 10));
+        // A state that goes does cost it.
+        channel.take(publication(51, "task.state"), Bytes::from_static(b"x"), &mut Vec::new());
+        for offset in 52..=70 {
+            channel.take(publication(offset, "log"), Bytes::from_static(b"x"), &mut Vec::new());
+        }
+        assert_eq!(channel.trim(10, 1_000), vec![7]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// What is given and what is said to be left out cover every offset once, in order, whenever the reader reads.
+        #[test]
+        fn nothing_is_left_out_unsaid(steps in prop::collection::vec((0..4_u8, 1..40_u64), 1..80)) {
+            let mut channel = channel();
+            let reader = channel.join(0, None);
+            let (mut last, mut covered, mut lost) = (0, 0, false);
+            for (what, count) in steps {
+                for _ in 0..count {
+                    if what == 3 {
+                        break;
+                    }
+                    last += 1;
+                    let name = if what == 0 && last % 7 == 0 { "task.state" } else { "log" };
+                    channel.take(publication(last, name), Bytes::from_static(b"x"), &mut Vec::new());
+                }
+                lost |= !channel.trim(300, 10_000).is_empty();
+                if lost {
+                    break;
+                }
+                if what == 3 {
+                    for (from, to) in drain(&mut channel, reader).into_iter().take(1_000) {
+                        prop_assert_eq!(from, covered + 1);
+                        covered = from.max(to);
+                    }
+                }
+                prop_assert!(channel.position(reader).offset >= covered);
+            }
+            if !lost {
+                for (from, to) in drain(&mut channel, reader) {
+                    prop_assert_eq!(from, covered + 1);
+                    covered = from.max(to);
+                }
+                prop_assert_eq!(covered, last);
+            }
+        }
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use muster_actors::Millis;
-use muster_actors::feed::ConnId;
-use serde_json::json;
+use muster_actors::feed::{ConnId, Loss};
 
-use super::channel::Channel;
+use super::channel::{Channel, Given};
 use super::conn::{Conn, Place};
 use super::{Collected, Next, Shard, Table};
+use crate::ws::protocol::said;
 use slab::Slab;
 
 /// Bytes given out at a time.
@@ -90,13 +90,21 @@ fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: Place, out: &mut O
         return;
     }
     while out.has_room() {
-        let Some(entry) = channel.next(place.member) else {
-            conn.took_all(place);
-            return;
-        };
-        conn.behind_frames = conn.behind_frames.saturating_sub(1);
-        conn.behind_bytes = conn.behind_bytes.saturating_sub(entry.frame.len());
-        out.push(conn.framing.entry(entry));
+        let name = Arc::clone(&channel.name);
+        match channel.next(place.member) {
+            None => {
+                conn.took_all(place);
+                return;
+            }
+            Some(Given::LeftOut(from, to)) => out.push(conn.framing.left_out(&name, from, to)),
+            Some(Given::Entry(entry)) => {
+                if entry.publication.loss == Loss::Never {
+                    conn.behind_frames = conn.behind_frames.saturating_sub(1);
+                    conn.behind_bytes = conn.behind_bytes.saturating_sub(entry.frame.len());
+                }
+                out.push(conn.framing.entry(entry));
+            }
+        }
     }
 }
 
@@ -105,8 +113,7 @@ fn values(conn: &mut Conn, channel: &mut Channel, member: usize, out: &mut Out) 
     let name = Arc::clone(&channel.name);
     let Some(member) = channel.members.get_mut(member) else { return };
     if let Some((from, to)) = member.skipped.take() {
-        let told = json!({ "ch": &*name, "conflated": { "from": from, "to": to } }).to_string();
-        out.push(conn.framing.text(told.as_bytes()));
+        out.push(conn.framing.text(said::conflated(&name, from, to).as_bytes()));
     }
     for value in std::mem::take(&mut member.values) {
         out.push(conn.framing.value(&name, value.offset, &value.json));

@@ -109,7 +109,10 @@ impl Shard {
                 };
                 let feed = &shard.sockets.feed;
                 let viewer = Viewer { id: Arc::clone(&person.user_id), permissions: person.permissions };
-                let allowed = |channel: &str, viewer: &Viewer| feed.rules().admit(channel, viewer).is_ok();
+                let allowed = |channel: &str, owner: Option<&Arc<str>>, viewer: &Viewer| {
+                    let rule = feed.rules().admit(channel, viewer);
+                    rule.is_ok_and(|rule| rule.only(viewer).is_none_or(|only| owner == Some(&only)))
+                };
                 shard.told(id, |session, _| session.on_grant(person, allowed));
                 feed.looks_anew(shard.shard_id(), id, viewer);
             }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use muster_actors::Millis;
-use muster_actors::feed::{ConnId, Delivery, Priority, Publication};
+use muster_actors::feed::{ConnId, Delivery, Loss, Priority, Publication};
 
-use super::channel::{Value, Was};
+use super::channel::{Given, Value, Was};
 use super::conn::{Place, Turn};
 use super::{Shard, Table};
 use crate::ws::{Close, ShardOptions, wire};
@@ -79,7 +79,11 @@ impl Table {
         }
         let turn = if publication.priority == Priority::Urgent { Turn::Urgent } else { Turn::Normal };
         let frame = wire::framed(&publication.json);
-        let length = frame.len();
+        // What may be left out makes nobody a slow reader.
+        let (counts, length) = match publication.loss {
+            Loss::Never => (1, frame.len()),
+            Loss::Conflated => (0, 0),
+        };
         let mut got = Vec::new();
         channel.take(publication, frame, &mut got);
         let mut slow = Vec::new();
@@ -87,7 +91,7 @@ impl Table {
             let Some(conn) = channel.members.get(member).and_then(|member| self.conns.get_mut(member.conn)) else {
                 continue;
             };
-            conn.behind_frames += 1;
+            conn.behind_frames += counts;
             conn.behind_bytes += length;
             if was == Was::Level || turn == Turn::Urgent {
                 conn.ready(Place { channel: index, member }, turn);
@@ -134,8 +138,11 @@ impl Table {
         let places = std::mem::take(&mut conn.places);
         for (name, place) in &places {
             let Some(channel) = self.channels.get_mut(place.channel) else { continue };
-            while let Some(entry) = channel.next(place.member) {
-                conn.outbox.push_back(conn.framing.entry(entry));
+            while let Some(given) = channel.next(place.member) {
+                conn.outbox.push_back(match given {
+                    Given::Entry(entry) => conn.framing.entry(entry),
+                    Given::LeftOut(from, to) => conn.framing.left_out(name, from, to),
+                });
             }
             // Newest values have no history to resume in.
             if !channel.latest {

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::channel::Entry;
 #[cfg(test)]
 use crate::ws::protocol::HEARTBEAT;
+use crate::ws::protocol::said;
 use crate::ws::{Close, wire};
 
 /// How a connection's texts leave.
@@ -100,6 +101,22 @@ impl Framing {
                     }
                 });
                 event(Some(&positions.id()), &publication.json)
+            }
+        }
+    }
+
+    /// Publications of the channel were left out: the reader stands at the last of them.
+    pub(super) fn left_out(&mut self, channel: &str, from: u64, to: u64) -> Bytes {
+        let text = said::conflated(channel, from, to);
+        match self {
+            Self::Socket => wire::framed(text.as_bytes()),
+            Self::Events(positions) => {
+                positions.set(channel, |at| {
+                    if let Some(at) = at {
+                        at.offset = to;
+                    }
+                });
+                event(Some(&positions.id()), text.as_bytes())
             }
         }
     }

@@ -23,7 +23,7 @@ use muster_actors::ids::{IdKind, new_id};
 use muster_actors::{Error, Millis};
 use slab::Slab;
 
-use super::protocol::{Peer, ProtocolOptions, Session};
+use super::protocol::{Entrance, Peer, ProtocolOptions, Session};
 use super::wire::Inbound;
 use super::{Admitted, Close, Connected, Sockets, wire};
 use channel::Channel;
@@ -79,6 +79,7 @@ pub enum Next {
 pub struct Opening {
     pub link: Box<dyn Link>,
     pub framing: Framing,
+    pub entrance: Entrance,
     /// Who it is, where the handshake said so.
     pub admitted: Option<Admitted>,
     /// Its place among the unauthenticated, where it did not.
@@ -166,7 +167,7 @@ impl Shard {
         let who = opening.admitted.as_ref().map(|admitted| admitted.who.clone());
         let jitter = jitter(protocol);
         let mut session =
-            Session::new(Arc::clone(protocol), peer, new_id(IdKind::Connection), who.clone(), jitter, now);
+            Session::new(Arc::clone(protocol), (peer, opening.entrance), new_id(IdKind::Connection), who.clone(), jitter, now);
         let place = match &who {
             Some(who) => self.sockets.counts.known(&who.subject),
             None => opening.place,

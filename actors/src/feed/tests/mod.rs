@@ -3,6 +3,7 @@
 mod answers;
 mod crashes;
 mod faults;
+mod passing;
 mod properties;
 mod ring;
 
@@ -48,7 +49,7 @@ impl Site {
             boot_id: Some(boot.to_owned()),
             limits,
         };
-        let feed = Feed::start(&tree.group("feed"), Arbiter::current(), options, DISASTER.to_vec()).unwrap();
+        let feed = Feed::start(&tree.group("feed"), Arbiter::current(), options, DISASTER.iter().chain(AGENTS).copied().collect()).unwrap();
         feed.up().await;
         feed
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::super::channel::Channel;
-use super::super::histories::Histories;
+use super::super::histories::{Histories, Pool};
 use super::*;
 
 #[derive(Debug, Clone)]
@@ -94,6 +94,7 @@ fn publication(channel: usize, offset: u64, bytes: usize) -> Arc<Publication> {
         name: "e".into(),
         traits: Traits::default(),
         priority: Priority::Normal,
+        loss: Loss::Never,
         at: Millis(0),
         json: Bytes::from(vec![b'x'; bytes]),
     })
@@ -102,7 +103,7 @@ fn publication(channel: usize, offset: u64, bytes: usize) -> Arc<Publication> {
 fn fresh() -> Histories {
     let mut histories = Histories::new(limits());
     for name in NAMES {
-        let mut channel = Channel::new(name.into(), true, 0);
+        let mut channel = Channel::new(name.into(), Pool::Durable, 0);
         channel.pins = 1;
         histories.insert(channel);
     }

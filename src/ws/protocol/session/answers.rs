@@ -17,7 +17,7 @@ impl Session {
     pub fn on_authenticated(&mut self, tag: u64, answer: Result<Who, Refusal>, now: Millis) -> Vec<Effect> {
         let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
         let who = match answer {
-            Ok(who) if who.subject.may_listen() => who,
+            Ok(who) if self.entrance.admits(&who.subject) => who,
             Ok(_) => return self.close(Close::Forbidden),
             Err(refusal) => return self.close(refusal.close()),
         };
@@ -58,7 +58,7 @@ impl Session {
         let Some(sub) = ask.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
             // It was ended while it was asked for; whoever asked is told all the same.
             let mut out = self.forgotten(subscribed.channel);
-            if !matches!(ask, Ask::Resume(_) | Ask::Own(_)) {
+            if !matches!(ask, Ask::Resume(_) | Ask::Own(_) | Ask::Entrance(_)) {
                 self.asks.insert(tag, (ask, now));
                 out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "ended before it stood"), now));
             }
@@ -69,6 +69,9 @@ impl Session {
             return self.close(Close::InsufficientState);
         }
         sub.stands = true;
+        if let Some(owner) = &subscribed.only {
+            sub.filter.get_or_insert_default().owner = Some(Arc::clone(owner));
+        }
         let filter = sub.filter.clone();
         let passes = |publication: &Arc<Publication>| {
             filter.as_ref().is_none_or(|filter| filter.passes(&publication.name, &publication.traits))
@@ -107,6 +110,10 @@ impl Session {
                 out.push(Effect::Send(outbound::ok(id, &Value::Object(whole))));
                 out.extend(told);
             }
+            Ask::Entrance(_) => {
+                out.push(Effect::Send(outbound::subscribed(&channel, body)));
+                out.extend(told);
+            }
             _ => out.extend(told),
         }
         out
@@ -135,6 +142,8 @@ impl Session {
                 tracing::warn!(conn = self.conn, %channel, why = fault.message, "no channel of its own");
                 Vec::new()
             }
+            // It comes again, and asks anew.
+            Ask::Entrance(_) => self.close(Close::Overloaded),
             Ask::Open(channel) => {
                 if let Some(opening) = &mut self.opening {
                     opening.subs.insert(channel.as_ref().to_owned(), json!({ "error": fault.json() }));

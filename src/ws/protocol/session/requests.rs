@@ -134,6 +134,14 @@ impl Session {
                 }
             }
         }
+        // Where the handshake said who it is, it was asked for then, and is told in a frame of its own.
+        if let Some(channel) = self.entrance.channel().filter(|name| !self.subs.contains_key(*name)) {
+            let channel: Arc<str> = channel.into();
+            self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
+            opening.waiting += 1;
+            let tag = self.ask(Ask::Open(Arc::clone(&channel)), now);
+            out.push(Effect::Subscribe { tag, channel, since: None, snapshot: true });
+        }
         self.opening = Some(opening);
         self.subscribe_own(&mut out, now);
         out.extend(self.opened(now));
@@ -143,11 +151,21 @@ impl Session {
     /// The person's or device's own channel, unless it was asked for by name.
     pub(super) fn subscribe_own(&mut self, out: &mut Vec<Effect>, now: Millis) {
         let Some(who) = self.who().filter(|_| self.peer == Peer::Socket) else { return };
-        let channel = who.subject.own_channel();
+        let Some(channel) = who.subject.own_channel() else { return };
         if !self.subs.contains_key(&channel) {
             self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
             let tag = self.ask(Ask::Own(Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since: None, snapshot: false });
+        }
+    }
+
+    /// The channel of the entrance, with its state.
+    pub(super) fn subscribe_entrance(&mut self, out: &mut Vec<Effect>, now: Millis) {
+        if let Some(channel) = self.entrance.channel().filter(|_| self.peer == Peer::Socket) {
+            let channel: Arc<str> = channel.into();
+            self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
+            let tag = self.ask(Ask::Entrance(Arc::clone(&channel)), now);
+            out.push(Effect::Subscribe { tag, channel, since: None, snapshot: true });
         }
     }
 
@@ -169,7 +187,7 @@ impl Session {
 
     /// The client wants the channel: what the server asked for by itself is of no matter any more.
     fn claim(&mut self, channel: &Arc<str>, filter: Option<Filter>) {
-        let own = |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Resume(name) if name == channel);
+        let own = |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Entrance(name) | Ask::Resume(name) if name == channel);
         self.asks.retain(|_, (ask, _)| !own(ask));
         self.subs
             .insert(Arc::clone(channel), Sub { filter: filter.map(Box::new), stands: false, by: Subscriber::Client });
@@ -184,7 +202,7 @@ impl Session {
         let waiting: Vec<_> = self.asks.iter().filter(|(_, (ask, _))| of_it(ask)).map(|(tag, _)| *tag).collect();
         for tag in waiting {
             // What the server asked for by itself nobody waits for.
-            if matches!(self.asks.get(&tag), Some((Ask::Resume(_) | Ask::Own(_), _))) {
+            if matches!(self.asks.get(&tag), Some((Ask::Resume(_) | Ask::Own(_) | Ask::Entrance(_), _))) {
                 self.asks.remove(&tag);
             } else {
                 out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "unsubscribed before it stood"), now));

@@ -7,12 +7,13 @@ use std::time::Duration;
 use muster_actors::Millis;
 use muster_actors::feed::{Position, Refused, Subscribed};
 use muster_actors::identity::{Permission, Permissions, Person, UserRole};
+use muster_actors::keys::{KeyRecord, Role};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Effect, Peer, Refusal, Session, Who};
 use crate::ws::Close;
-use crate::ws::protocol::{ProtocolOptions, Subject};
+use crate::ws::protocol::{Entrance, ProtocolOptions, Subject};
 
 const START: u64 = 1_763_690_000_000;
 
@@ -36,7 +37,7 @@ fn who(user: &str, session: &str, exp: Millis) -> Who {
 
 fn session(known: Option<Who>) -> Session {
     let options = Arc::new(ProtocolOptions::default());
-    Session::new(options, Peer::Socket, "con_1".to_owned(), known, Duration::from_secs(7), at(0))
+    Session::new(options, (Peer::Socket, Entrance::Feed), "con_1".to_owned(), known, Duration::from_secs(7), at(0))
 }
 
 /// One whose token ends an hour after the start.
@@ -73,6 +74,7 @@ fn stands(channel: &str) -> Result<Box<Subscribed>, Refused> {
         missed: Vec::new(),
         state: None,
         latest: false,
+        only: None,
     }))
 }
 
@@ -221,13 +223,13 @@ fn a_grant_that_shrinks_ends_what_it_covered() {
         session.on_subscribed(tag(&asked), stands(channel), at(1));
     }
     let less = person("usr_1", "ses_1", Permissions::of(&[Permission::RealtimeSubscribe]));
-    let effects = session.on_grant(less, |channel, _| channel != "a");
+    let effects = session.on_grant(less, |channel, _, _| channel != "a");
     assert_eq!(
         texts(&effects),
         [json!({ "ch": "a", "unsubscribed": { "code": 2403, "reason": "permission_revoked" } })]
     );
     let none = person("usr_1", "ses_1", Permissions::default());
-    assert_eq!(closed(&session.on_grant(none, |_, _| true)), Some(Close::Forbidden));
+    assert_eq!(closed(&session.on_grant(none, |_, _, _| true)), Some(Close::Forbidden));
 }
 
 #[test]
@@ -356,4 +358,95 @@ proptest! {
             prop_assert_eq!(asked, replied);
         }
     }
+}
+
+fn key(id: &str, roles: Vec<Role>) -> Who {
+    let mut key = KeyRecord::standing_in(id, "monitor");
+    key.roles = roles;
+    Who { subject: Subject::of_key(Arc::new(key)), exp: at(86_400) }
+}
+
+fn monitor(known: Option<Who>) -> Session {
+    let options = Arc::new(ProtocolOptions::default());
+    Session::new(options, (Peer::Socket, Entrance::Agents), "con_1".to_owned(), known, Duration::from_secs(7), at(0))
+}
+
+fn subscriptions(effects: &[Effect]) -> Vec<(String, bool)> {
+    let of = |effect: &Effect| match effect {
+        Effect::Subscribe { channel, snapshot, .. } => Some((channel.to_string(), *snapshot)),
+        _ => None,
+    };
+    effects.iter().filter_map(of).collect()
+}
+
+#[test]
+fn a_monitor_is_subscribed_to_agents_with_its_state_and_told_so() {
+    let mut session = monitor(Some(key("key_1", Vec::new())));
+    let effects = session.on_open(at(0));
+    assert_eq!(subscriptions(&effects), [("agents".to_owned(), true)], "a key has no channel of its own");
+    let told = texts(&session.on_subscribed(tag(&effects), stands("agents"), at(0)));
+    assert_eq!(told, [json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false } })]);
+    // It may ask for the channel itself, from a position.
+    let text = r#"{"id":1,"connect":{"subs":{"agents":{"since":{"epoch":"k3v9","offset":840}}}}}"#;
+    let effects = session.on_text(text, at(1));
+    assert_eq!(subscriptions(&effects), [("agents".to_owned(), false)]);
+}
+
+#[test]
+fn a_monitor_that_says_who_it_is_in_its_first_frame_has_the_state_in_the_reply() {
+    let mut session = monitor(None);
+    session.on_open(at(0));
+    let effects = session.on_text(r#"{"id":1,"connect":{"token":"mst_x"}}"#, at(0));
+    let effects = session.on_authenticated(tag(&effects), Ok(key("key_1", Vec::new())), at(0));
+    assert_eq!(subscriptions(&effects), [("agents".to_owned(), true)]);
+    let told = texts(&session.on_subscribed(tag(&effects), stands("agents"), at(0)));
+    assert_eq!(told[0]["ok"]["subs"]["agents"]["offset"], 840, "{told:?}");
+}
+
+#[test]
+fn whoever_may_not_watch_agents_is_no_guest_of_the_monitor() {
+    let mut viewer = monitor(Some(who("usr_1", "ses_1", at(3600))));
+    assert_eq!(closed(&viewer.on_open(at(0))), Some(Close::Forbidden));
+    let device = Who { subject: Subject::Device("dev_1".into()), exp: at(300) };
+    assert_eq!(closed(&monitor(Some(device)).on_open(at(0))), Some(Close::Forbidden));
+    let permissions = Permissions::of(&[Permission::RealtimeSubscribe, Permission::AgentsControl]);
+    let person = Who { subject: Subject::Person(person("usr_1", "ses_1", permissions)), exp: at(3600) };
+    assert_eq!(closed(&monitor(Some(person)).on_open(at(0))), None);
+}
+
+#[test]
+fn one_who_is_told_only_its_own_gets_positions_and_loses_what_it_may_not_have_whole() {
+    let mut session = monitor(Some(key("key_1", Vec::new())));
+    let opened = session.on_open(at(0));
+    let limited = stands("agents").map(|it| Box::new(Subscribed { only: Some("key_1".into()), ..*it }));
+    let effects = session.on_subscribed(tag(&opened), limited, at(0));
+    let filter = effects.iter().find_map(|effect| match effect {
+        Effect::Listen { filter, .. } => filter.clone(),
+        _ => None,
+    });
+    assert_eq!(filter.unwrap().owner.as_deref(), Some("key_1"));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Positions(_))), "{effects:?}");
+    // A person who was told everything, and may from now on have only what is its own.
+    let permissions = Permissions::of(&[Permission::RealtimeSubscribe, Permission::AgentsControl]);
+    let reader = person("usr_1", "ses_1", permissions.and(Permissions::of(&[Permission::AgentsRead])));
+    let mut session = monitor(Some(Who { subject: Subject::Person(reader), exp: at(3600) }));
+    let opened = session.on_open(at(0));
+    let asked = opened.iter().find_map(|effect| match effect {
+        Effect::Subscribe { tag, channel, .. } if &**channel == "agents" => Some(*tag),
+        _ => None,
+    });
+    session.on_subscribed(asked.unwrap(), stands("agents"), at(0));
+    let lost = session.on_grant(person("usr_1", "ses_1", permissions), |_, owner, _| owner.is_some());
+    assert!(texts(&lost).iter().any(|text| text["ch"] == "agents" && text["unsubscribed"]["code"] == 2403), "{lost:?}");
+}
+
+#[test]
+fn a_keys_reach_is_its_permissions() {
+    let may = |roles: Vec<Role>| {
+        let permissions = key("key_1", roles).subject.viewer().permissions;
+        [Permission::AgentsRead, Permission::AgentsControl].map(|permission| permissions.has(permission))
+    };
+    assert_eq!(may(Vec::new()), [false, false]);
+    assert_eq!(may(vec![Role::Auditor]), [true, false]);
+    assert_eq!(may(vec![Role::Operations]), [true, true]);
 }

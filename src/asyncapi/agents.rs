@@ -1,0 +1,143 @@
+//! What the feed tells of agents and tasks, and what may be commanded there (contract 4, q62).
+
+use serde_json::{Value, json};
+
+/// Besides the messages' own examples: what is asked of agents. They get replies of the same form.
+pub(super) fn requests(name: &str) -> Vec<Value> {
+    match name {
+        "subscribe" => vec![
+            json!({ "id": 2, "subscribe": { "ch": "agents", "filter": { "types": ["task.state", "control.applied"] } } }),
+            json!({ "id": 2, "subscribe": { "ch": "agents:metrics" } }),
+        ],
+        "history" => vec![json!({ "id": 5, "history": { "ch": "agents", "limit": 200 } })],
+        // Of a task that is not there: refused.
+        "command" => COMMANDS
+            .iter()
+            .map(|(name, ..)| {
+                json!({ "id": 7, "command": { "name": name, "target": "task_01J", "args": arguments(name),
+                    "idem": format!("{name}-1") } })
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Each command of a task, with what it takes besides `reason` and `if_seq`.
+const COMMANDS: [(&str, &[&str], &str); 4] = [
+    ("agent.pause", &["now"], "Pauses at the next step; `now` aborts the step in flight, which runs again on resume"),
+    ("agent.resume", &[], "Goes on"),
+    ("agent.kill", &[], "Ends the task, and the step in flight at once"),
+    (
+        "agent.redirect",
+        &["mode", "instruction", "agent"],
+        "A new instruction: `steer` joins at the next step, `interrupt` plans anew at once, `agent` hands over",
+    ),
+];
+
+fn arguments(name: &str) -> Value {
+    match name {
+        "agent.pause" => json!({ "now": true, "reason": "operator" }),
+        "agent.redirect" => json!({ "mode": "steer", "instruction": "Look at the tests first" }),
+        _ => json!({ "reason": "operator" }),
+    }
+}
+
+fn argument(name: &str) -> Value {
+    match name {
+        "now" => json!({ "type": "boolean", "default": false }),
+        "mode" => json!({ "enum": ["steer", "interrupt", "agent"], "default": "steer" }),
+        "if_seq" => json!({ "type": "integer", "minimum": 0,
+            "description": "Only if the task is still at this `seq`" }),
+        _ => json!({ "type": "string" }),
+    }
+}
+
+/// The commands, with the forms of their answers.
+pub(super) fn commands() -> Vec<Value> {
+    let command = |(name, takes, summary): &(&str, &[&str], &str)| {
+        let takes = takes.iter().chain(&["reason", "if_seq"]);
+        let properties: serde_json::Map<_, _> = takes.map(|it| ((*it).to_owned(), argument(it))).collect();
+        json!({
+            "name": name,
+            "summary": summary,
+            "target": "The task's identifier",
+            "args": { "type": "object", "properties": properties, "additionalProperties": false },
+            "x-first-phase": [
+                { "ok": { "task_id": "task_01J", "request_id": "c1f0", "phase": "accepted", "effective": "boundary",
+                    "status": "pausing", "seq": 12 } },
+                { "error": { "code": 2409, "reason": "conflict", "message": "the task has ended", "retryable": false,
+                    "details": { "phase": "refused", "status": "succeeded" } } },
+            ],
+            "x-second-phase": "one event `control.applied`, `control.superseded` or `control.missed` with the same `idem`",
+        })
+    };
+    COMMANDS.iter().map(command).collect()
+}
+
+/// An event: the channels that tell it, its name, an example of its data, and whether a slow reader does without it.
+type EventRow = (&'static [&'static str], &'static str, fn() -> Value, bool);
+
+const TASKS: &[&str] = &["agents", "agents:{id}", "tasks:{id}"];
+
+const EVENTS: [EventRow; 11] = [
+    (TASKS, "task.state", state, false),
+    (TASKS, "task.progress", progress, false),
+    (TASKS, "control.applied", control, false),
+    (TASKS, "control.superseded", control, false),
+    (TASKS, "control.missed", control, false),
+    (&["tasks:{id}"], "task.step", step, false),
+    (&["tasks:{id}"], "task.delta", || json!({ "text": "The first finding is" }), true),
+    (&["tasks:{id}"], "task.end", || json!({ "status": "succeeded" }), false),
+    (&["tasks:{id}:logs"], "log", log, true),
+    (&["agents:metrics"], "metrics", metrics, true),
+    (&["system"], "breaker.changed", breaker, false),
+];
+
+/// The events of a channel's pattern.
+pub(super) fn events(pattern: &str) -> Vec<Value> {
+    let more: &[EventRow] = &[
+        (&["system"], "supervisor.restarted", restarted, false),
+        (&["system"], "health.changed", health, false),
+    ];
+    let told = EVENTS.iter().chain(more).filter(|(channels, ..)| channels.contains(&pattern));
+    told.map(|(_, name, example, conflated)| json!({ "ev": name, "data": example(), "conflated": conflated })).collect()
+}
+
+fn state() -> Value {
+    json!({ "task_id": "task_01J", "agent": "code-reviewer", "from": "running", "to": "paused", "reason": "operator",
+        "revision": 1 })
+}
+
+fn progress() -> Value {
+    json!({ "task_id": "task_01J", "percent": 50, "completed_steps": 2, "total_steps": 4, "phase": "complexity" })
+}
+
+fn control() -> Value {
+    json!({ "task_id": "task_01J", "idem": "c1f0", "outcome": "applied" })
+}
+
+fn step() -> Value {
+    json!({ "index": 1, "name": "complexity", "status": "succeeded", "ms": 12 })
+}
+
+fn log() -> Value {
+    json!({ "n": 17, "step": 1, "level": "info", "text": "read 12 files" })
+}
+
+fn metrics() -> Value {
+    json!({ "running": 3, "queued": 0, "paused": 1, "workers": 2, "per_second": 1.5, "p50_ms": 120, "p99_ms": 900,
+        "tokens_per_s": 40.0, "breakers": [] })
+}
+
+fn breaker() -> Value {
+    json!({ "provider": "openai", "from": "closed", "to": "open", "reason": "failures" })
+}
+
+fn restarted() -> Value {
+    json!({ "actor": "limits/rate-0", "restarts": 1, "why": "panicked" })
+}
+
+fn health() -> Value {
+    json!({ "status": "degraded", "score": 88,
+        "modules": [{ "module": "store", "from": "healthy", "to": "degraded", "why": "the disk is nearly full" }] })
+}

@@ -1,0 +1,101 @@
+//! What the server tells of itself on the channel `system`: breakers, restarts, health.
+//!
+//! Each comes from the one place where it happens. The rooms below know no feed: here it is handed on.
+
+use std::collections::BTreeMap;
+
+use muster_actors::feed::{Event, Publisher};
+use muster_actors::health::{HealthReport, ModuleStatus};
+use muster_actors::provider::BreakerChanged;
+use muster_actors::supervise::Restarted;
+use muster_actors::{Clock, Millis};
+use muster_store::{Batch, StoreHandle};
+use serde_json::{Value, json};
+use tokio::sync::{broadcast, watch};
+
+/// How notices are told.
+#[derive(Clone)]
+pub(crate) struct Notices {
+    pub(crate) store: StoreHandle,
+    pub(crate) publisher: Publisher,
+    pub(crate) clock: Clock,
+}
+
+/// Where what they tell happens.
+pub(crate) struct Places {
+    pub(crate) breakers: broadcast::Receiver<BreakerChanged>,
+    pub(crate) restarts: broadcast::Receiver<Restarted>,
+    pub(crate) health: watch::Receiver<HealthReport>,
+}
+
+impl Notices {
+    /// Follows them as long as they are.
+    pub(crate) fn follow(self, places: Places) {
+        let Places { breakers, restarts, mut health } = places;
+        actix_rt::spawn(self.clone().each(breakers, |it: &BreakerChanged| ("breaker.changed", it.at, breaker(it))));
+        actix_rt::spawn(self.clone().each(restarts, |it: &Restarted| ("supervisor.restarted", it.at, restarted(it))));
+        actix_rt::spawn(async move {
+            let mut before = statuses(&health.borrow_and_update());
+            while health.changed().await.is_ok() {
+                let report = health.borrow_and_update().clone();
+                let now = statuses(&report);
+                if let Some(changed) = changed(&before, &report) {
+                    self.tell("health.changed", self.clock.now(), &changed).await;
+                }
+                before = now;
+            }
+        });
+    }
+
+    async fn each<T: Clone>(self, mut from: broadcast::Receiver<T>, say: impl Fn(&T) -> (&'static str, Millis, Value)) {
+        loop {
+            match from.recv().await {
+                Ok(it) => {
+                    let (name, at, data) = say(&it);
+                    self.tell(name, at, &data).await;
+                }
+                Err(broadcast::error::RecvError::Lagged(lost)) => tracing::warn!(lost, "notices were not told"),
+                Err(broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Commits it first, as every event of the channel is: a notice of a dying feed is told once that is back.
+    async fn tell(&self, name: &str, at: Millis, data: &Value) {
+        let event = Event::new(name, at, vec!["system".to_owned()], data);
+        let op = match event.op() {
+            Ok(op) => op,
+            Err(error) => return tracing::warn!(name, %error, "a notice cannot be told"),
+        };
+        match self.store.commit(Batch { ops: vec![op], ..Batch::default() }).await {
+            Ok(()) => self.publisher.publish(vec![event]),
+            Err(error) => tracing::warn!(name, %error, "a notice cannot be told"),
+        }
+    }
+}
+
+fn breaker(it: &BreakerChanged) -> Value {
+    json!({ "provider": &*it.provider, "from": it.from, "to": it.to, "reason": it.reason })
+}
+
+fn restarted(it: &Restarted) -> Value {
+    json!({ "actor": it.actor, "restarts": it.restarts, "why": it.why })
+}
+
+type Statuses = BTreeMap<&'static str, ModuleStatus>;
+
+fn statuses(report: &HealthReport) -> Statuses {
+    report.modules.iter().map(|(name, module)| (*name, module.status)).collect()
+}
+
+/// The modules that are not as they were; a first look is no change.
+fn changed(before: &Statuses, report: &HealthReport) -> Option<Value> {
+    let modules = report.modules.iter().filter_map(|(name, module)| {
+        let from = before.get(name).copied().filter(|from| *from != ModuleStatus::Starting)?;
+        let change = || json!({ "module": name, "from": from, "to": module.status, "why": module.why });
+        (from != module.status).then(change)
+    });
+    let modules: Vec<_> = modules.collect();
+    let body = || json!({ "status": report.status, "score": report.score, "modules": modules });
+    (!modules.is_empty()).then(body)
+}
