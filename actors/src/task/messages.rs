@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::record::{Priority, Status};
-use crate::Millis;
 use crate::identity::{By, Permission};
 use crate::keys::{Role, Scope};
+use crate::{Error, Millis};
 
 /// Whose tasks one may see or control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,4 +169,37 @@ pub struct Filter {
     pub from: Option<Millis>,
     /// On `created_at`, exclusive.
     pub to: Option<Millis>,
+}
+
+/// Whether a bulk control only says what it would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DryRun {
+    Yes,
+    No,
+}
+
+/// What became of one task of a bulk control.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BulkOutcome {
+    pub task_id: String,
+    /// `None` in a dry run, or where it is refused.
+    pub phase: Option<FirstPhase>,
+    pub refused: Option<Error>,
+}
+
+impl BulkOutcome {
+    pub(super) fn of(task_id: String, outcome: Result<ControlReply, Error>) -> Self {
+        match outcome {
+            Ok(reply) => Self { task_id, phase: Some(reply.phase), refused: None },
+            Err(refused) => Self { task_id, phase: None, refused: Some(refused) },
+        }
+    }
+}
+
+/// The answer to a bulk control.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BulkReply {
+    /// Tasks that the filter let through.
+    pub matched: usize,
+    pub outcomes: Vec<BulkOutcome>,
 }

@@ -4,18 +4,48 @@
 //! has it done; each finished step is durable before the next begins. Control reaches a runner beside the mailbox, by
 //! its cancel token.
 
+mod actor;
+mod book;
+mod create;
+mod estimate;
+mod events;
+mod history;
+mod jobs;
+mod journal;
 mod messages;
+mod new;
+mod operate;
+mod queue;
+mod rate;
+mod reads;
 mod record;
+mod recovery;
+mod settings;
+mod state;
+mod stored;
+mod tasks;
+mod teller;
+#[cfg(test)]
+mod tests;
+mod tick;
+mod tray;
+mod turn;
+mod unit;
 mod work;
 
+pub use actor::{TaskActor, TaskOptions};
 pub use messages::{
-    Abort, Asker, Control, ControlReply, Effective, Filter, FirstPhase, NewTask, Outcome, Reach, RedirectMode, Verb,
+    Abort, Asker, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Effective, Filter, FirstPhase, NewTask,
+    Outcome, Reach, RedirectMode, Verb,
 };
 pub use record::{
     Basis, ControlRecord, Estimate, JournalEntry, Owner, Priority, Progress, Status, StepKind, StepRecord, StepStatus,
     TaskError, TaskRecord, Usage, Waiting,
 };
+pub use settings::{TaskSettings, TaskStats};
+pub use tasks::Tasks;
+pub use tray::LogLine;
 pub use work::{
     Admission, Desk, Finished, Instruction, Level, Next, Retry, StepAsk, StepError, StepKey, StepOutput, StepSpec,
-    View, Work,
+    Told, View, Work,
 };

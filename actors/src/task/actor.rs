@@ -1,0 +1,260 @@
+//! The actor that owns live tasks: a thin shell around their state machine, the queue and the journal.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::fut::ActorFutureExt;
+use actix::{Actor, ActorContext, AsyncContext, Context, WrapFuture};
+use futures::FutureExt;
+use muster_store::{Batch, Rec, StoreError, StoreHandle, Tree};
+use tokio::sync::{oneshot, watch};
+
+use super::book::Book;
+use super::jobs::{Reports, Runner};
+use super::journal::{Journal, Landed, Then};
+use super::operate::Kept;
+use super::rate::Rate;
+use super::settings::{TaskSettings, TaskStats};
+use super::stored;
+use super::teller;
+use super::tray::Trays;
+use super::work::Work;
+use crate::feed::Publisher;
+use crate::supervise::BuildError;
+use crate::{Clock, Error, Millis};
+
+/// How often it looks at what time has changed.
+const TICK: Duration = Duration::from_millis(100);
+/// How long a full store is let alone.
+const BUSY: Duration = Duration::from_millis(10);
+/// Most reports of one turn; others go first then.
+const REPORTS: usize = 128;
+
+/// What tasks need.
+#[derive(Clone)]
+pub struct TaskOptions {
+    pub store: StoreHandle,
+    pub clock: Clock,
+    pub publisher: Publisher,
+    pub work: Arc<dyn Work>,
+    pub settings: TaskSettings,
+    /// Where steps run; `None` is the actor's own runtime. One with threads of its own keeps busy steps from delaying
+    /// controls.
+    pub runtime: Option<tokio::runtime::Handle>,
+}
+
+impl std::fmt::Debug for TaskOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TaskOptions").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// What outlives the actor.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) trays: Arc<Trays>,
+    pub(super) stats: watch::Sender<TaskStats>,
+}
+
+/// Owns live tasks.
+pub struct TaskActor {
+    pub(super) options: TaskOptions,
+    pub(super) book: Book,
+    pub(super) journal: Journal,
+    pub(super) runner: Runner,
+    pub(super) rate: Rate,
+    pub(super) stats: watch::Sender<TaskStats>,
+    /// Agents whose run times changed since they were stored.
+    pub(super) stale_times: HashSet<String>,
+    /// Answers to controls that are not durable yet, by asker and request.
+    pub(super) answers: HashMap<(String, String), Kept>,
+    /// First answers to run requests that are not durable yet.
+    pub(super) creating: HashMap<(String, String), ([u8; 32], String)>,
+    pub(super) jobs: u64,
+    pub(super) draining: Option<Drain>,
+    /// The store takes no more: nothing is begun or accepted.
+    pub(super) read_only: bool,
+    /// What is in memory is no longer what is stored.
+    pub(super) broken: bool,
+    busy: Option<(u64, Batch)>,
+}
+
+/// Whoever waits for the end of the steps in flight.
+#[derive(Debug, Default)]
+pub(super) struct Drain {
+    pub(super) over: bool,
+    pub(super) waits: Vec<oneshot::Sender<()>>,
+}
+
+impl std::fmt::Debug for TaskActor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TaskActor").field("live", &self.book.entries.len()).finish_non_exhaustive()
+    }
+}
+
+/// Reads live tasks back.
+pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskActor, BuildError> {
+    let poisoned = options.store.stats().poisoned;
+    let read_only = poisoned.is_some();
+    if !read_only {
+        // The store writes in order: what an incarnation before handed to it is written before this is.
+        let boot = Rec { schema: 1, bytes: Vec::new() };
+        options.store.commit(Batch::put(Tree::Tasks, stored::BOOT, boot)).await?;
+    }
+    let (store, settings) = (Arc::clone(&options.store), options.settings.clone());
+    let book = tokio::task::spawn_blocking(move || Book::read(&store, &settings)).await??;
+    if !book.entries.is_empty() {
+        tracing::info!(live = book.entries.len(), "tasks were read back");
+    }
+    let runner = Runner {
+        work: Arc::clone(&options.work),
+        store: Arc::clone(&options.store),
+        clock: options.clock.clone(),
+        reports: Arc::new(Reports::default()),
+        trays: Arc::clone(&shared.trays),
+        runtime: options.runtime.clone().unwrap_or_else(tokio::runtime::Handle::current),
+    };
+    Ok(TaskActor {
+        options,
+        book,
+        journal: Journal::default(),
+        runner,
+        rate: Rate::default(),
+        stats: shared.stats,
+        stale_times: HashSet::new(),
+        answers: HashMap::new(),
+        creating: HashMap::new(),
+        jobs: 0,
+        draining: None,
+        read_only,
+        broken: false,
+        busy: None,
+    })
+}
+
+impl Actor for TaskActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, context: &mut Context<Self>) {
+        if self.options.runtime.is_none() {
+            self.runner.runtime = tokio::runtime::Handle::current();
+        }
+        self.recover();
+        self.flush(context);
+        self.listen(context);
+        context.run_interval(TICK, |actor, context| {
+            actor.tick();
+            actor.flush(context);
+        });
+        let told =
+            teller::run(Arc::clone(&self.runner.trays), self.options.publisher.clone(), self.options.clock.clone());
+        context.spawn(told.into_actor(self));
+    }
+}
+
+impl TaskActor {
+    pub(super) fn now(&self) -> Millis {
+        self.options.clock.now()
+    }
+
+    /// Hears what jobs report, many in one turn.
+    fn listen(&self, context: &mut Context<Self>) {
+        let reports = Arc::clone(&self.runner.reports);
+        let heard = async move { reports.heard().await };
+        context.spawn(heard.into_actor(self).map(|(), actor, context: &mut Context<Self>| {
+            let mut heard = 0;
+            while heard < REPORTS
+                && let Some(report) = actor.runner.reports.take()
+            {
+                heard += 1;
+                actor.report(report);
+            }
+            if heard == REPORTS {
+                actor.runner.reports.wake();
+            }
+            actor.flush(context);
+            actor.listen(context);
+        }));
+    }
+
+    /// Lets what was decided go to the store.
+    pub(super) fn flush(&mut self, context: &mut Context<Self>) {
+        while !self.broken && self.busy.is_none() {
+            let Some((number, batch)) = self.journal.depart() else { break };
+            self.send(number, batch, context);
+        }
+        if self.broken {
+            // Started again, it has what is stored.
+            context.stop();
+        }
+    }
+
+    fn send(&mut self, number: u64, batch: Batch, context: &mut Context<Self>) {
+        if batch.ops.is_empty() {
+            return self.landed(number, Ok(()));
+        }
+        let again = batch.clone();
+        let mut commit = self.options.store.commit(batch);
+        match (&mut commit).now_or_never() {
+            Some(Err(StoreError::Busy)) => {
+                self.busy = Some((number, again));
+                context.run_later(BUSY, |actor, context| {
+                    if let Some((number, batch)) = actor.busy.take() {
+                        actor.send(number, batch, context);
+                    }
+                    actor.flush(context);
+                });
+            }
+            Some(outcome) => self.landed(number, outcome),
+            None => {
+                let commit = commit.into_actor(self);
+                context.spawn(commit.map(move |outcome, actor, context: &mut Context<Self>| {
+                    actor.landed(number, outcome);
+                    actor.flush(context);
+                }));
+            }
+        }
+    }
+
+    fn landed(&mut self, number: u64, outcome: Result<(), StoreError>) {
+        for Landed { then, outcome } in self.journal.arrive(number, outcome) {
+            match outcome {
+                Ok(()) => then.into_iter().for_each(|each| self.follow(each)),
+                Err(error) => {
+                    tracing::error!(%error, "changes of tasks were not stored: starting again from what is");
+                    self.broken = true;
+                    for each in then {
+                        if let Then::Reply(reply) = each {
+                            reply(Err(Error::from(error.clone())));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Does what waited for a decision to be durable.
+    fn follow(&mut self, then: Then) {
+        match then {
+            Then::Abort(job) => drop(job),
+            Then::Tell(events) => self.options.publisher.tell(events),
+            Then::Reply(reply) => reply(Ok(())),
+            Then::Forget(id) => drop(self.book.remove(&id)),
+            Then::Answered(key) => {
+                self.answers.remove(&key);
+                self.creating.remove(&key);
+            }
+            Then::Begin(begin) => {
+                let job = self.book.entries.get(&begin.id).and_then(|entry| entry.job.as_ref());
+                // Another decision may have dropped it before it began.
+                if let Some(job) = job.filter(|job| job.number == begin.job) {
+                    let cancel = job.cancel.clone();
+                    if let Some(tray) = self.runner.trays.find(&begin.id) {
+                        self.runner.step(*begin, &tray, cancel);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The four verbs: what each does to a task in each status.
+
+use super::{Again, Task, Turn};
+use crate::task::messages::{Abort, Control, Effective, FirstPhase, Outcome, RedirectMode, Verb};
+use crate::task::record::{ControlRecord, Status};
+use crate::task::work::{Admission, Instruction};
+
+/// Most instructions of one task over its life.
+const MAX_INSTRUCTIONS: usize = 256;
+
+/// The first phase of a control that was not refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::task) struct Given {
+    pub(in crate::task) phase: FirstPhase,
+    pub(in crate::task) effective: Effective,
+    pub(in crate::task) abort: Option<Abort>,
+}
+
+/// Why a control is refused. Nothing changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::task) enum Refused {
+    /// It is at another `seq` than the asker thought.
+    Moved,
+    /// It cannot be done to a task in this status; the reason is for people.
+    Here(&'static str),
+}
+
+const ALREADY: Given = Given { phase: FirstPhase::Already, effective: Effective::Now, abort: None };
+
+impl Verb {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pause { .. } => "pause",
+            Self::Resume => "resume",
+            Self::Kill => "kill",
+            Self::Redirect { .. } => "redirect",
+        }
+    }
+}
+
+fn accepted(effective: Effective, abort: Option<Abort>) -> Given {
+    Given { phase: FirstPhase::Accepted, effective, abort }
+}
+
+impl Task {
+    /// Does what an operator asks. `admission` is what the new agent's admission said, where the task is reassigned.
+    ///
+    /// # Errors
+    /// It is refused, and nothing changed.
+    pub(in crate::task) fn control(
+        &mut self,
+        control: &Control,
+        by: &str,
+        admission: Option<&Admission>,
+        turn: &mut Turn<'_>,
+    ) -> Result<Given, Refused> {
+        if control.if_seq.is_some_and(|seq| seq != self.record.seq) {
+            return Err(Refused::Moved);
+        }
+        match &control.verb {
+            Verb::Pause { now: false } => self.pause(control, by, turn),
+            Verb::Pause { now: true } => self.pause_now(control, by, turn),
+            Verb::Resume => self.resume(control, by, turn),
+            Verb::Kill => self.kill(control, by, turn),
+            Verb::Redirect { mode, instruction, agent } => {
+                let agent = agent.as_deref().zip(admission);
+                self.redirect(control, by, (*mode, instruction, agent), turn)
+            }
+        }
+    }
+
+    fn take(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) {
+        let (request_id, verb) = (control.request_id.clone(), control.verb.clone());
+        self.accept(ControlRecord { request_id, verb, by: by.to_owned(), at: turn.now, outcome: None }, turn.now);
+    }
+
+    /// Drops the step that is being done, if any, and says so.
+    fn drop_step(&mut self, again: Again, turn: &mut Turn<'_>) -> Option<Abort> {
+        let dropped = self.doing().map(|_| Abort::Dropped);
+        self.abort(again, turn);
+        dropped
+    }
+
+    fn pause(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+        match self.record.status {
+            Status::Pausing | Status::Paused => Ok(ALREADY),
+            Status::Running if self.doing().is_some() => {
+                self.take(control, by, turn);
+                self.go(Status::Pausing, "pause", turn);
+                Ok(accepted(Effective::Boundary, None))
+            }
+            _ => self.pause_at_once(control, by, turn),
+        }
+    }
+
+    fn pause_now(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+        match self.record.status {
+            Status::Paused => Ok(ALREADY),
+            Status::Running | Status::Pausing => {
+                self.settle(Outcome::Superseded, turn, |each| matches!(each.verb, Verb::Pause { .. }));
+                self.take(control, by, turn);
+                let abort = self.drop_step(Again::Yes, turn);
+                if self.record.status == Status::Running {
+                    self.go(Status::Pausing, "pause", turn);
+                }
+                self.pause_if_asked(turn);
+                Ok(accepted(Effective::Now, abort))
+            }
+            _ => self.pause_at_once(control, by, turn),
+        }
+    }
+
+    /// Nothing of it runs: it pauses at once, and remembers where to go back to.
+    fn pause_at_once(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+        let back = match self.record.status {
+            Status::Queued | Status::Running => None,
+            Status::Retrying => Some(Status::Retrying),
+            Status::Waiting => Some(Status::Waiting),
+            Status::Pending => return Err(Refused::Here("it is being admitted: ask again in a moment")),
+            _ => return Err(Refused::Here("it has ended")),
+        };
+        self.take(control, by, turn);
+        self.inner.back = back;
+        self.go(Status::Paused, "pause", turn);
+        self.settle_one(&control.request_id, Outcome::Applied, turn);
+        Ok(accepted(Effective::Now, None))
+    }
+
+    fn resume(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+        let to = match self.record.status {
+            Status::Pending | Status::Queued | Status::Running | Status::Retrying => return Ok(ALREADY),
+            Status::Pausing => Status::Running,
+            Status::Waiting => Status::Queued,
+            Status::Paused => match self.inner.back {
+                // What it waited for has not come by pausing.
+                Some(Status::Waiting) => Status::Waiting,
+                Some(Status::Retrying) if self.inner.retry_at.is_some_and(|at| at > turn.now) => Status::Retrying,
+                _ => Status::Queued,
+            },
+            _ => return Err(Refused::Here("it has ended")),
+        };
+        self.settle(Outcome::Superseded, turn, |each| matches!(each.verb, Verb::Pause { .. }));
+        self.take(control, by, turn);
+        self.inner.back = None;
+        self.go(to, "resume", turn);
+        self.settle_one(&control.request_id, Outcome::Applied, turn);
+        Ok(accepted(Effective::Now, None))
+    }
+
+    fn kill(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+        match self.record.status {
+            Status::Killed => Ok(ALREADY),
+            status if status.ended() => Err(Refused::Here("it has ended")),
+            _ => {
+                self.settle_all(Outcome::Superseded, turn);
+                self.take(control, by, turn);
+                self.settle_one(&control.request_id, Outcome::Applied, turn);
+                let abort = self.drop_step(Again::No, turn);
+                self.end(Status::Killed, control.reason.as_deref().unwrap_or("kill"), Outcome::Missed, turn);
+                Ok(accepted(Effective::Now, abort))
+            }
+        }
+    }
+
+    fn redirect(
+        &mut self,
+        control: &Control,
+        by: &str,
+        (mode, instruction, agent): (RedirectMode, &str, Option<(&str, &Admission)>),
+        turn: &mut Turn<'_>,
+    ) -> Result<Given, Refused> {
+        if self.record.status.ended() {
+            return Err(Refused::Here("it has ended"));
+        }
+        if self.record.instructions.len() >= MAX_INSTRUCTIONS {
+            return Err(Refused::Here("it was redirected as often as a task may be: run a new one"));
+        }
+        if mode == RedirectMode::Agent && agent.is_none() {
+            return Err(Refused::Here("no agent is named that could take it"));
+        }
+        self.take(control, by, turn);
+        self.record.revision += 1;
+        self.record.progress.percent = None;
+        self.record.instructions.push(Instruction {
+            request_id: control.request_id.clone(),
+            text: instruction.to_owned(),
+            at: turn.now,
+            revision: self.record.revision,
+            joined_after: None,
+        });
+        let status = self.record.status;
+        self.go(status, "redirect", turn);
+        let abort = match mode {
+            RedirectMode::Steer => None,
+            RedirectMode::Interrupt => self.drop_step(Again::No, turn),
+            RedirectMode::Agent => {
+                if let Some((agent, admission)) = agent {
+                    agent.clone_into(&mut self.record.agent);
+                    self.record.params = admission.params.clone();
+                    self.record.progress.total_steps = admission.total_steps;
+                    self.inner.default_seconds = admission.default_seconds;
+                }
+                self.drop_step(Again::No, turn)
+            }
+        };
+        let effective = self.take_direction(mode, turn);
+        self.progressed(None, turn.now);
+        Ok(accepted(effective, abort))
+    }
+
+    /// A redirected task comes to where its instruction can join.
+    fn take_direction(&mut self, mode: RedirectMode, turn: &mut Turn<'_>) -> Effective {
+        let steer = mode == RedirectMode::Steer;
+        match self.record.status {
+            // The step is dropped: that is the boundary that the pause waited for.
+            Status::Pausing if !steer => {
+                self.pause_if_asked(turn);
+                Effective::Resume
+            }
+            Status::Paused if !steer => {
+                self.inner.back = None;
+                self.record.waiting = None;
+                Effective::Resume
+            }
+            Status::Paused | Status::Pausing => Effective::Resume,
+            Status::Waiting => {
+                let operator = self.record.waiting.as_ref().is_some_and(|waiting| waiting.reason == "operator");
+                if operator && steer {
+                    return Effective::Resume;
+                }
+                self.go(Status::Queued, "redirect", turn);
+                Effective::Boundary
+            }
+            Status::Retrying if !steer => {
+                self.inner.retry_at = Some(turn.now);
+                Effective::Boundary
+            }
+            Status::Running if !steer => Effective::Now,
+            _ => Effective::Boundary,
+        }
+    }
+}

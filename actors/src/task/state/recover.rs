@@ -1,0 +1,54 @@
+//! What a crash and an orderly end of the server do to a task.
+
+use super::{Again, Doing, Illegal, Task, Turn};
+use crate::task::record::Status;
+
+impl Task {
+    /// The runner of a live task is gone. A step that was being done is to be done again, with the same key; time in
+    /// which no server ran does not count.
+    pub(super) fn lost(&mut self, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+        if self.record.status.ended() {
+            return self.illegal();
+        }
+        if self.inner.clock.is_some() || matches!(self.record.status, Status::Running | Status::Retrying) {
+            self.start_clock(turn.now);
+        }
+        let Some(hand) = self.inner.hand.as_mut().filter(|hand| hand.doing == Doing::Now) else {
+            return Ok(());
+        };
+        hand.doing = Doing::Again;
+        hand.crashes += 1;
+        let (crashes, repeatable) = (hand.crashes, hand.repeatable);
+        self.record.recovered = true;
+        if crashes >= turn.rules.crash_limit {
+            let detail =
+                format!("the server died {crashes} times while this step ran: mend the step, then run the task anew");
+            self.fail(Status::Failed, "CRASH_LOOP", detail, turn);
+        } else if !repeatable {
+            self.ask_operator("was under way when the server died", turn);
+        } else if self.record.status == Status::Pausing {
+            self.pause_if_asked(turn);
+        } else {
+            self.go(self.record.status, "recovered", turn);
+        }
+        Ok(())
+    }
+
+    /// The server ends. What is done again at the next start was not lost by a crash.
+    pub(super) fn drained(&mut self, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+        if self.record.status.ended() {
+            return self.illegal();
+        }
+        if self.doing().is_some() {
+            let repeatable = self.inner.hand.as_ref().is_some_and(|hand| hand.repeatable);
+            self.abort(Again::Yes, turn);
+            if repeatable {
+                self.pause_if_asked(turn);
+            } else {
+                self.ask_operator("was under way when the server had to end", turn);
+            }
+        }
+        self.stop_clock(turn.now);
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Tests of tasks: the actor on paused time, with scripted work.
+
+mod runs;
+mod script;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::Arbiter;
+use muster_store::{MemStore, StoreHandle};
+use serde_json::{Value, json};
+
+use self::script::Script;
+use super::*;
+use crate::feed::Recorder;
+use crate::identity::By;
+use crate::keys::KeyRecord;
+use crate::supervise::Tree;
+use crate::{Clock, world};
+
+/// What a test needs.
+struct Bench {
+    tree: Tree,
+    tasks: Tasks,
+    work: Arc<Script>,
+    feed: Arc<Recorder>,
+    store: Arc<MemStore>,
+    me: Asker,
+}
+
+fn key(id: &str) -> Asker {
+    Asker::of(By::Key(Arc::new(KeyRecord::standing_in(id, "a test's"))))
+}
+
+impl Bench {
+    async fn new(tree: &Tree, settings: TaskSettings) -> Self {
+        Self::on(tree, Arc::default(), settings).await
+    }
+
+    /// On a store that may hold something.
+    async fn on(tree: &Tree, store: Arc<MemStore>, settings: TaskSettings) -> Self {
+        let (work, feed) = (Arc::new(Script::default()), Arc::new(Recorder::default()));
+        let handle: StoreHandle = Arc::<MemStore>::clone(&store);
+        let options = TaskOptions {
+            store: handle,
+            clock: Clock::tokio(world::START),
+            publisher: Arc::<Recorder>::clone(&feed),
+            work: Arc::<Script>::clone(&work),
+            settings,
+            runtime: None,
+        };
+        let tasks = Tasks::start(&tree.group("agents"), Arbiter::current(), options);
+        tasks.up().await;
+        Self { tree: tree.clone(), tasks, work, feed, store, me: key("key_me") }
+    }
+
+    /// Accepts a task whose steps do this.
+    async fn run(&self, steps: Value) -> String {
+        self.try_run(steps).await.unwrap().id
+    }
+
+    async fn try_run(&self, steps: Value) -> Result<TaskRecord, crate::Error> {
+        self.tasks.run(new(steps), &self.me, None).await
+    }
+
+    async fn get(&self, id: &str) -> TaskRecord {
+        self.tasks.get(id, &self.me).await.unwrap()
+    }
+
+    /// The task once it holds; time goes on meanwhile.
+    async fn until(&self, id: &str, holds: impl Fn(&TaskRecord) -> bool) -> TaskRecord {
+        let mut record = self.get(id).await;
+        for _ in 0..10_000 {
+            if holds(&record) {
+                return record;
+            }
+            record = self.tasks.wait(id, &self.me, Some(record.seq), Duration::from_secs(60)).await.unwrap();
+        }
+        panic!("what was awaited did not come: {record:?}");
+    }
+
+    async fn is(&self, id: &str, status: Status) -> TaskRecord {
+        self.until(id, |record| record.status == status).await
+    }
+
+    async fn control(&self, id: &str, verb: Verb) -> Result<ControlReply, crate::Error> {
+        let request_id = crate::ids::new_id(crate::ids::IdKind::Request);
+        self.tasks.control(id, Control { verb, request_id, if_seq: None, reason: None }, &self.me).await
+    }
+}
+
+fn new(steps: Value) -> NewTask {
+    NewTask {
+        agent: "script".to_owned(),
+        task: "do it".to_owned(),
+        params: json!({ "steps": steps }),
+        timeout_seconds: 600,
+        priority: Priority::Normal,
+    }
+}
