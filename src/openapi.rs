@@ -5,9 +5,9 @@ use utoipa::{Modify, OpenApi};
 
 use crate::examples::Examples;
 use crate::http::{
-    admin, agents, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings, engines,
-    firmware, geofences, health, incidents, keys, messages, metrics, models_a, models_b, monitor, realtime, responses, status,
-    tasks, usage, users,
+    admin, agents, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings,
+    engines, firmware, geofences, health, incidents, keys, messages, metrics, models_a, models_b, monitor, realtime,
+    responses, status, tasks, usage, users,
 };
 use crate::schema::Flattened;
 

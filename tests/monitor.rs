@@ -1,6 +1,6 @@
 //! The live monitor of agents (q62): who sees what, what is told, what may be commanded.
 
 mod commands;
-mod double;
 mod doors;
+mod double;
 mod stream;

@@ -95,10 +95,8 @@ const EVENTS: [EventRow; 11] = [
 
 /// The events of a channel's pattern.
 pub(super) fn events(pattern: &str) -> Vec<Value> {
-    let more: &[EventRow] = &[
-        (&["system"], "supervisor.restarted", restarted, false),
-        (&["system"], "health.changed", health, false),
-    ];
+    let more: &[EventRow] =
+        &[(&["system"], "supervisor.restarted", restarted, false), (&["system"], "health.changed", health, false)];
     let told = EVENTS.iter().chain(more).filter(|(channels, ..)| channels.contains(&pattern));
     told.map(|(_, name, example, conflated)| json!({ "ev": name, "data": example(), "conflated": conflated })).collect()
 }

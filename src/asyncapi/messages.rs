@@ -8,17 +8,8 @@ use super::agents;
 pub(super) const REQUESTS: [&str; 7] =
     ["connect", "subscribe", "unsubscribe", "refresh", "history", "presence", "command"];
 /// What the server sends.
-pub(super) const PUSHES: [&str; 9] = [
-    "reply",
-    "refusal",
-    "publication",
-    "position",
-    "conflated",
-    "subscribed",
-    "unsubscribed",
-    "expiring",
-    "heartbeat",
-];
+pub(super) const PUSHES: [&str; 9] =
+    ["reply", "refusal", "publication", "position", "conflated", "subscribed", "unsubscribed", "expiring", "heartbeat"];
 
 fn position() -> Value {
     json!({ "type": "object", "required": ["epoch", "offset"], "description": "Where the client stands",

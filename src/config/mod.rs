@@ -2,6 +2,7 @@
 //!
 //! The only place that reads the environment and settings files; everything below gets typed options.
 
+mod agents;
 mod auth;
 mod devices;
 mod engines;
@@ -10,6 +11,7 @@ mod firmware;
 mod incidents;
 mod load;
 
+pub use agents::Agents;
 pub use auth::{Auth, Bound};
 pub use devices::Devices;
 pub use engines::{Engines, Workspace};
@@ -38,6 +40,7 @@ pub struct Config {
     pub incidents: Incidents,
     pub devices: Devices,
     pub firmware: Firmware,
+    pub agents: Agents,
     pub engines: Engines,
     pub workspace: Workspace,
     pub telemetry: Telemetry,

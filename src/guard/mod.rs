@@ -22,10 +22,10 @@ use muster_actors::limits::Estimate;
 use muster_actors::{Error, Kind};
 
 pub use access::{
-    Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson,
-    AgentsRead, AgentsRun, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead,
-    FirmwareWrite, IncidentsRead, IncidentsWrite, Listening, Meter, ModelsA, ModelsB, SigningKeysRotate,
-    Status, UsersRead, UsersWrite,
+    Access, Admin, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent,
+    ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove,
+    FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening, Meter, ModelsA, ModelsB,
+    SigningKeysRotate, Status, UsersRead, UsersWrite,
 };
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};

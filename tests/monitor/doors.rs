@@ -68,7 +68,8 @@ async fn who_may_not_watch_agents_is_refused_before_anything_is_upgraded() {
     let viewer = token(&muster, "vera@example.org").await;
     let wrong = format!("mst_abcdefghijkl_{}", "A".repeat(43));
     for (sent, status) in [(&chat.text, 403), (&viewer, 403), (&wrong, 401)] {
-        let refused = Socket::shake(&muster, PATH, &[("authorization", &format!("Bearer {sent}"))]).await.err().unwrap();
+        let refused =
+            Socket::shake(&muster, PATH, &[("authorization", &format!("Bearer {sent}"))]).await.err().unwrap();
         assert_eq!(refused.status, status, "{}", refused.body);
     }
     let origin = format!("http://{}", muster.address);
@@ -105,7 +106,10 @@ async fn a_page_says_its_key_in_the_first_frame_and_finds_the_state_in_the_reply
     let origin = format!("http://{}", muster.address);
     let mut page = Socket::shake(&muster, PATH, &[("origin", &origin)]).await.unwrap();
     let hello = page.ask(json!({ "connect": { "token": ann.text } })).await;
-    assert_eq!((&hello["ok"]["user"], tasks_of(&hello["ok"]["subs"]["agents"])), (&json!(ann.id), vec!["task_a".into()]));
+    assert_eq!(
+        (&hello["ok"]["user"], tasks_of(&hello["ok"]["subs"]["agents"])),
+        (&json!(ann.id), vec!["task_a".into()])
+    );
 }
 
 #[tokio::test]

@@ -81,9 +81,7 @@ impl Tasks {
 
     fn items(&self, ask: &SnapshotAsk) -> Result<Vec<StateItem>, Denied> {
         let all = self.all.lock().unwrap();
-        let sees = |task: &Task| {
-            ask.viewer.permissions.has(Permission::AgentsRead) || *task.owner == *ask.viewer.id
-        };
+        let sees = |task: &Task| ask.viewer.permissions.has(Permission::AgentsRead) || *task.owner == *ask.viewer.id;
         let item = |(id, task): (&String, &Task)| {
             let data = json!({ "task_id": id, "agent": "code-reviewer", "status": task.status, "owner": task.owner,
                 "ended": task.status.ended() });
@@ -136,7 +134,15 @@ impl Controls for Tasks {
                 let outcome = json!({ "task_id": task, "idem": request_id, "outcome": "applied" });
                 self.tell(&task, &found.owner, "control.applied", &outcome);
                 let (phase, effective) = (FirstPhase::Accepted, Effective::Now);
-                Ok(ControlReply { task_id: task, request_id, phase, effective, status, seq: found.seq + 1, abort: None })
+                Ok(ControlReply {
+                    task_id: task,
+                    request_id,
+                    phase,
+                    effective,
+                    status,
+                    seq: found.seq + 1,
+                    abort: None,
+                })
             }
             _ => Err(Error::new(Kind::NotFound, "there is no such task, or it is not for you")),
         };

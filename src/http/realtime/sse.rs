@@ -61,7 +61,8 @@ async fn admitted(request: &HttpRequest, shard: &Shard) -> Result<Admitted, Http
     match caller_of(request)?.by {
         Some(By::Person(person)) => {
             let watch = admission.watch(&person.session_id);
-            let watch = watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
+            let watch =
+                watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
             Ok(Admitted { who: Who { subject: Subject::Person(person), exp: end_of(&token) }, watch })
         }
         _ => {

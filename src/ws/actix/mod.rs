@@ -69,7 +69,8 @@ pub async fn upgrade(
     };
     let line = request.conn_data::<Line>().cloned();
     let url = Rc::from(url);
-    let opening = move |link| Opening { link, framing: Framing::Socket, entrance, admitted, place, url, channels: Vec::new() };
+    let opening =
+        move |link| Opening { link, framing: Framing::Socket, entrance, admitted, place, url, channels: Vec::new() };
     response.insert_header((header::CACHE_CONTROL, "no-store"));
     if let Some(seat) = request.extensions().get::<Seat>() {
         seat.take(shard, opening);

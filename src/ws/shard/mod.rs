@@ -166,8 +166,14 @@ impl Shard {
         };
         let who = opening.admitted.as_ref().map(|admitted| admitted.who.clone());
         let jitter = jitter(protocol);
-        let mut session =
-            Session::new(Arc::clone(protocol), (peer, opening.entrance), new_id(IdKind::Connection), who.clone(), jitter, now);
+        let mut session = Session::new(
+            Arc::clone(protocol),
+            (peer, opening.entrance),
+            new_id(IdKind::Connection),
+            who.clone(),
+            jitter,
+            now,
+        );
         let place = match &who {
             Some(who) => self.sockets.counts.known(&who.subject),
             None => opening.place,

@@ -187,7 +187,8 @@ impl Session {
 
     /// The client wants the channel: what the server asked for by itself is of no matter any more.
     fn claim(&mut self, channel: &Arc<str>, filter: Option<Filter>) {
-        let own = |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Entrance(name) | Ask::Resume(name) if name == channel);
+        let own =
+            |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Entrance(name) | Ask::Resume(name) if name == channel);
         self.asks.retain(|_, (ask, _)| !own(ask));
         self.subs
             .insert(Arc::clone(channel), Sub { filter: filter.map(Box::new), stands: false, by: Subscriber::Client });
