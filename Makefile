@@ -40,13 +40,14 @@ models: setup-build ## fetch the embedded models into models-cache (MODEL=small|
 	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm --dir models-cache
 
 .PHONY: bench
-bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway, the feed
+bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway, the feed, tasks
 	@for package in $(BENCHED); do \
 	    echo "== $$package"; \
 	    cargo bench --quiet $(LOCKED) --package "$$package" --bench '*'; \
 	done
 	@$(MAKE) --no-print-directory bench-gateway
 	@$(MAKE) --no-print-directory bench-feed
+	@$(MAKE) --no-print-directory bench-tasks
 
 .PHONY: bench-gateway
 bench-gateway: setup-build ## measure the gateway beside a bare relay and the upstream direct
@@ -61,6 +62,12 @@ bench-feed: setup-build ## measure live sockets beside a bare thread that holds 
 	@echo "== feed"
 	@cargo build --release --quiet $(LOCKED) --no-default-features --example feed_server --example feed_load --example raw_hub
 	@$(PYTHON) benches/feed/run.py --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: bench-tasks
+bench-tasks: setup-build ## measure durable tasks over HTTP, alone and with monitors that watch
+	@echo "== tasks"
+	@cargo build --release --quiet $(LOCKED) --bin muster --example task_load
+	@$(PYTHON) benches/tasks/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-peers
 bench-peers: setup-build ## the same, beside LiteLLM, Portkey and the vLLM router, which it installs

@@ -21,6 +21,11 @@ pub(super) fn agent(row: &AgentRow, built: &Built) -> Result<Agent, Vec<String>>
     check.texts();
     let parameters = check.parameters();
     let toolbox = check.toolbox();
+    // What refers to a step without an engine would only be told after it.
+    if row.plan.iter().any(|step| built.get(&step.engine).is_none()) {
+        check.without_engine();
+        return Err(check.mistakes);
+    }
     let plan = check.plan(&parameters);
     let writeup = check.writeup(&parameters, &plan);
     check.unused(&parameters, &plan);
@@ -106,11 +111,19 @@ impl<'a> Check<'a> {
             if !seen.insert(id.as_str()) {
                 self.wrong(format_args!("its toolbox has {id} twice"));
             }
-            if self.built.get(id).is_none() && self.built.feature(id).is_none() {
+            let in_plan = row.plan.iter().any(|step| step.engine == *id);
+            if self.built.get(id).is_none() && self.built.feature(id).is_none() && !in_plan {
                 self.wrong(format_args!("its toolbox has {id:?}, which is no engine"));
             }
         }
         row.engines.iter().filter_map(|id| self.built.get(id)).collect()
+    }
+
+    fn without_engine(&mut self) {
+        let row = self.row;
+        for step in row.plan.iter().filter(|step| self.built.get(&step.engine).is_none()) {
+            self.wrong(format_args!("step {}: {:?} is no engine", step.name, step.engine));
+        }
     }
 
     fn plan(&mut self, parameters: &[Parameter]) -> Vec<PlanStep> {
@@ -140,10 +153,7 @@ impl<'a> Check<'a> {
         if before.steps.iter().any(|(name, _)| *name == row.name) {
             self.wrong(format_args!("{at}: it is there twice"));
         }
-        let Some(engine) = self.built.get(&row.engine) else {
-            self.wrong(format_args!("{at}: {:?} is no engine", row.engine));
-            return None;
-        };
+        let engine = self.built.get(&row.engine)?;
         if !self.row.engines.contains(&row.engine) {
             self.wrong(format_args!("{at}: {} is not in its toolbox", row.engine));
         }
@@ -153,9 +163,10 @@ impl<'a> Check<'a> {
                 self.wrong(format_args!("{at}: {} needs the input {}, which is not bound", engine.id, field.name));
             }
         }
-        let inputs = row.bind.iter().filter_map(|(name, value)| {
-            Some((name.clone(), self.input(row, engine, name, value, before)?))
-        });
+        let inputs = row
+            .bind
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), self.input(row, engine, name, value, before)?)));
         let bind = inputs.collect();
         before.steps.push((&row.name, engine));
         if row.when.is_some() {

@@ -162,7 +162,12 @@ pub(super) struct Caller<'a> {
 }
 
 /// An engine's call as it is journalled. `Err` is a failure that a model is told of.
-pub(super) fn ran(caller: Caller<'_>, engine: &Engine, input_sha256: &str, answer: Result<EngineAnswer, String>) -> Value {
+pub(super) fn ran(
+    caller: Caller<'_>,
+    engine: &Engine,
+    input_sha256: &str,
+    answer: Result<EngineAnswer, String>,
+) -> Value {
     let mut row = Map::new();
     let mut put = |key: &str, value: Value| row.insert(key.to_owned(), value);
     put("did", "ran".into());

@@ -115,7 +115,8 @@ impl<'a> Material<'a> {
                 continue;
             }
             let taken: HashSet<&str> = self.uses.iter().map(|used| used.name.as_str()).collect();
-            let name = if taken.contains(ran.name) { format!("{}/{}", ran.agent, ran.name) } else { ran.name.to_owned() };
+            let name =
+                if taken.contains(ran.name) { format!("{}/{}", ran.agent, ran.name) } else { ran.name.to_owned() };
             if ran.error.is_none() {
                 let title = format!("{} (by {})", ran.engine, ran.agent);
                 self.parts.push(Part { title, source: ran.label(), value: ran.output.clone() });

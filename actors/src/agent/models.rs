@@ -77,6 +77,9 @@ impl<F: Fn() -> Chain + Send + Sync> Models for ChainModels<F> {
             .filter(|provider| provider.order.is_some() && provider.kind != ProviderKind::Embedded)
             .map(|provider| provider.id)
             .collect();
+        if remote.is_empty() {
+            return None;
+        }
         let able = chain.registry().list().into_iter().filter(|model| {
             let calls_tools = model.entry.as_ref().is_some_and(|entry| entry.capabilities.iter().any(|c| c == "tools"));
             model.configured && calls_tools

@@ -74,7 +74,6 @@ impl Parameter {
     }
 }
 
-
 /// JSON Schema (2020-12) of an agent's params, closed.
 pub(super) fn schema(parameters: &[Parameter]) -> Value {
     let property = |parameter: &Parameter| {

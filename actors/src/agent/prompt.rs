@@ -55,13 +55,8 @@ pub(super) fn ask(view: &View, question: Question) -> ChatAsk {
         estimated: true,
     };
     let parallel_tool_calls = (!tools.is_empty()).then_some(true);
-    let request = ChatRequest {
-        messages,
-        tools,
-        parallel_tool_calls,
-        max_tokens: Some(max_tokens),
-        ..ChatRequest::default()
-    };
+    let request =
+        ChatRequest { messages, tools, parallel_tool_calls, max_tokens: Some(max_tokens), ..ChatRequest::default() };
     ChatAsk {
         models: vec![model],
         request: Arc::new(request),

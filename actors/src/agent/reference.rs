@@ -122,7 +122,7 @@ impl Reference {
             }
             Head::Step { name, output } => self.output(known, name, output)?,
         };
-        self.hops.iter().try_fold(head, |kind, hop| self.into_kind(&kind, hop))
+        self.hops.iter().try_fold(head, |kind, hop| self.hop_kind(&kind, hop))
     }
 
     fn output(&self, known: Known<'_>, name: &str, output: &str) -> Result<Type, String> {
@@ -136,14 +136,12 @@ impl Reference {
         })
     }
 
-    fn into_kind(&self, kind: &Type, hop: &Hop) -> Result<Type, String> {
+    fn hop_kind(&self, kind: &Type, hop: &Hop) -> Result<Type, String> {
         match (kind, hop) {
             (Type::Prim(Prim::Any), _) | (Type::Array(_), Hop::Each) => Ok(kind.clone()),
             (Type::Array(item), Hop::Index(_)) => Ok((**item).clone()),
             (_, Hop::Index(_) | Hop::Each) => Err(format!("{self}: {kind} is no array")),
-            (Type::Array(item), Hop::Field(name)) => {
-                self.field(item, name).map(|field| Type::Array(Box::new(field)))
-            }
+            (Type::Array(item), Hop::Field(name)) => self.field(item, name).map(|field| Type::Array(Box::new(field))),
             (kind, Hop::Field(name)) => self.field(kind, name),
         }
     }

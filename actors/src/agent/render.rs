@@ -21,7 +21,8 @@ const MAX_OUTPUTS: usize = 4 * 1024 * 1024;
 pub(super) fn text(material: &Material<'_>) -> String {
     let mut text = String::new();
     for part in &material.parts {
-        let section = format!("## {}\nFrom engine {}\n\n{}\n\n", part.title, part.source, cut(&shown(&part.value), MAX_SECTION));
+        let section =
+            format!("## {}\nFrom engine {}\n\n{}\n\n", part.title, part.source, cut(&shown(&part.value), MAX_SECTION));
         if text.len() + section.len() > MAX_TEXT {
             text.push_str("(further sections are in the outputs only)\n\n");
             break;

@@ -93,11 +93,16 @@ impl Work for AgentWork {
         if let Some(result) = result(agent, view, &past) {
             return Ok(Next::Done(result));
         }
-        let has_model = if self.models.planner().is_some() { HasModel::Yes } else { HasModel::No };
-        match (free::begun(agent, &past), has_model) {
-            (Some(Begun::Freely), _) | (None, HasModel::Yes) => Ok(self.freely(agent, view, &past, has_model)),
-            (Some(Begun::ByPlan) | None, _) => Ok(by_plan(agent, view, &past)),
+        // How a task began it goes on, whatever the settings are by now.
+        let begun = free::begun(agent, &past);
+        if begun == Some(Begun::ByPlan) {
+            return Ok(by_plan(agent, view, &past));
         }
+        let has_model = if self.models.planner().is_some() { HasModel::Yes } else { HasModel::No };
+        Ok(match (begun, has_model) {
+            (None, HasModel::No) => by_plan(agent, view, &past),
+            _ => self.freely(agent, view, &past, has_model),
+        })
     }
 
     fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>> {
@@ -107,12 +112,7 @@ impl Work for AgentWork {
 }
 
 impl AgentWork {
-    pub fn new(
-        agents: Agents,
-        engines: Arc<dyn EngineRunner>,
-        models: Arc<dyn Models>,
-        options: AgentOptions,
-    ) -> Self {
+    pub fn new(agents: Agents, engines: Arc<dyn EngineRunner>, models: Arc<dyn Models>, options: AgentOptions) -> Self {
         Self { agents, engines, models, options }
     }
 
@@ -128,9 +128,7 @@ impl AgentWork {
         match free::next(agent, view, past, self.options, has_model) {
             Move::AskModel => spec("plan", StepKind::Model, &Duty::AskModel, None),
             Move::Call { at, name } => spec(&name, StepKind::Engine, &Duty::Call { at, name: name.clone() }, None),
-            Move::WriteUp => {
-                spec("write-up", StepKind::Writeup, &Duty::WriteUp, u32::try_from(past.len() + 1).ok())
-            }
+            Move::WriteUp => spec("write-up", StepKind::Writeup, &Duty::WriteUp, u32::try_from(past.len() + 1).ok()),
         }
     }
 
@@ -154,7 +152,11 @@ impl AgentWork {
         match duty {
             Duty::AskModel => {
                 let model = self.models.planner().ok_or_else(|| {
-                    StepError::new("PROVIDER_FAILED", "no model that can call tools is there now", crate::task::Retry::Soon)
+                    StepError::new(
+                        "PROVIDER_FAILED",
+                        "no model that can call tools is there now",
+                        crate::task::Retry::Soon,
+                    )
                 })?;
                 let models = Arc::clone(&self.models);
                 free::ask_model(&agent, &ask, steered, model, models, self.options, &desk).await
@@ -185,9 +187,10 @@ impl AgentWork {
             let input = plan::input(step, &walked.scope(view, steered));
             (step.engine, input)
         };
-        let lacks = engine.fields().inputs.iter().find(|field| {
-            field.need == muster_engines::grammar::Need::Required && input.get(&field.name).is_none()
-        });
+        let lacks =
+            engine.fields().inputs.iter().find(|field| {
+                field.need == muster_engines::grammar::Need::Required && input.get(&field.name).is_none()
+            });
         if let Some(field) = lacks {
             let detail = format!("step {name}: what its input {} is bound to is empty", field.name);
             return Err(StepError::new(PARAMS_MISSING, detail, crate::task::Retry::Never));

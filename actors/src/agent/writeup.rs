@@ -42,8 +42,7 @@ pub(super) async fn write(
 ) -> Result<StepOutput, StepError> {
     let mut material = Material::gather(agent, &step.view, past, steered);
     let sections = render::text(&material);
-    let writer = if material.uses.is_empty() { None } else { models.writer() };
-    let (text, written_by, usage) = match writer {
+    let (text, written_by, usage) = match models.writer() {
         None => (sections, None, Usage::default()),
         Some(model) => {
             let written = prose(agent, step, &material, steered, &sections, (&*models, model), options, desk).await?;
@@ -92,6 +91,8 @@ async fn prose(
             return Ok(Written { text: Some((heard.text, heard.model_id)), warnings: Vec::new(), usage });
         }
         desk.log(Level::Warn, &format!("draft {draft} is refused: {}", reasons.join("; ")));
+        // Who watches has read it.
+        desk.delta("\n\n(refused: the outputs do not bear it out)\n\n");
         let told: Vec<&str> = reasons.iter().map(String::as_str).take(MAX_REASONS).collect();
         messages.push(Message::text(Role::Assistant, heard.text));
         messages.push(Message::text(
@@ -135,8 +136,7 @@ fn opening(
         agent.system_prompt,
         material.engines().first().map_or("q187 repo-tree", String::as_str),
     );
-    let mut messages =
-        vec![Message::text(Role::System, system), task(&step.view, &Value::Object(params.clone()))];
+    let mut messages = vec![Message::text(Role::System, system), task(&step.view, &Value::Object(params.clone()))];
     for instruction in &step.view.instructions {
         let text = format!("The operator redirects you:\n{}", cut(&instruction.text, options.output_bytes));
         messages.push(Message::text(Role::User, text));

@@ -63,7 +63,8 @@ pub(in crate::agent) fn verdict(agent: &Agent, call: &ToolCall) -> Verdict {
 
 fn told(failure: &Failure) -> String {
     let Failure::Invalid { problems } = failure else { return failure.to_string() };
-    let lines = problems.iter().take(MAX_PROBLEMS).map(|problem| format!("{} {}", problem.loc.join("."), problem.message));
+    let lines =
+        problems.iter().take(MAX_PROBLEMS).map(|problem| format!("{} {}", problem.loc.join("."), problem.message));
     format!("the arguments do not fit: {}", lines.collect::<Vec<_>>().join("; "))
 }
 

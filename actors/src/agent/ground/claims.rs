@@ -5,9 +5,14 @@ use super::figures::{self, Figure};
 /// One thing that prose states.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Claim {
-    Number { words: String, figure: Figure },
+    Number {
+        words: String,
+        figure: Figure,
+    },
     /// Code, an identifier, a path, a date, a quotation.
-    Value { words: String },
+    Value {
+        words: String,
+    },
 }
 
 /// A heading's line or a paragraph.
@@ -19,11 +24,54 @@ pub(super) struct Block<'a> {
 
 /// Words with a capital within that are no identifiers of somebody's code.
 const KNOWN: &[&str] = &[
-    "javascript", "typescript", "github", "gitlab", "openapi", "asyncapi", "postgresql", "mysql", "sqlite", "graphql",
-    "websocket", "websockets", "mongodb", "yaml", "json", "apis", "urls", "ids", "devops", "macos", "ios", "pytest",
-    "junit", "pypi", "utf-8", "sha-256", "sha256", "base64", "ipv4", "ipv6", "http/2", "http/1.1", "ci/cd", "i/o",
-    "and/or", "n/a", "yes/no", "read/write", "input/output", "pass/fail", "either/or", "client/server", "km/h", "e.g",
-    "i.e", "etc", "vs", "node.js",
+    "javascript",
+    "typescript",
+    "github",
+    "gitlab",
+    "openapi",
+    "asyncapi",
+    "postgresql",
+    "mysql",
+    "sqlite",
+    "graphql",
+    "websocket",
+    "websockets",
+    "mongodb",
+    "yaml",
+    "json",
+    "apis",
+    "urls",
+    "ids",
+    "devops",
+    "macos",
+    "ios",
+    "pytest",
+    "junit",
+    "pypi",
+    "utf-8",
+    "sha-256",
+    "sha256",
+    "base64",
+    "ipv4",
+    "ipv6",
+    "http/2",
+    "http/1.1",
+    "ci/cd",
+    "i/o",
+    "and/or",
+    "n/a",
+    "yes/no",
+    "read/write",
+    "input/output",
+    "pass/fail",
+    "either/or",
+    "client/server",
+    "km/h",
+    "e.g",
+    "i.e",
+    "etc",
+    "vs",
+    "node.js",
 ];
 /// Words before a number that say that it is only near.
 const ABOUT: &[&str] = &["about", "around", "approximately", "roughly", "nearly", "almost", "circa", "ca", "some"];
@@ -142,7 +190,8 @@ fn token_claims(token: &str, before: &str, after: &str, claims: &mut Vec<Claim>)
 
 /// Without the punctuation around it. What belongs to a path, a sign or a unit stays.
 fn trimmed(token: &str) -> &str {
-    let ends = |c: char| matches!(c, ',' | ';' | ':' | '!' | '?' | ')' | ']' | '}' | '*' | '\'' | '’' | '…' | '.' | '|');
+    let ends =
+        |c: char| matches!(c, ',' | ';' | ':' | '!' | '?' | ')' | ']' | '}' | '*' | '\'' | '’' | '…' | '.' | '|');
     let token = token.trim_start_matches(['(', '[', '{', '*', '\'', '‘', '|']);
     token.trim_end_matches(ends)
 }

@@ -7,8 +7,10 @@ use super::facts::{Fact, Source};
 use super::figures::{self, Figure};
 
 /// Words that tie a value to what stands before them.
-const LINKS: &[&str] =
-    &["is", "are", "was", "were", "of", "at", "=", ":", "equals", "only", "just", "stands", "now", "a", "an", "the", "still"];
+const LINKS: &[&str] = &[
+    "is", "are", "was", "were", "of", "at", "=", ":", "equals", "only", "just", "stands", "now", "a", "an", "the",
+    "still",
+];
 const BEINGS: &[&str] = &["is", "are", "was", "were"];
 const DENIALS: &[&str] = &["not", "never"];
 /// Links between a field and its value.
@@ -40,25 +42,33 @@ fn words(token: &str) -> [String; 2] {
 
 /// A word without what surrounds it.
 fn word(token: &str) -> String {
-    let around = |c: char| matches!(c, '(' | ')' | '[' | ']' | '*' | '_' | '`' | '"' | '“' | '”' | ',' | ';' | '!' | '?');
+    let around =
+        |c: char| matches!(c, '(' | ')' | '[' | ']' | '*' | '_' | '`' | '"' | '“' | '”' | ',' | ';' | '!' | '?');
     token.trim_matches(around).trim_end_matches(['.', ':']).trim_end_matches(around).to_lowercase()
 }
 
 fn contradicted(words: &[String], name: &str, fact: &Fact, choices: &[String], label: &str) -> Option<String> {
     let name_words: Vec<&str> = name.split(' ').collect();
-    let places = words.windows(name_words.len()).enumerate().filter(|(_, window)| {
-        window.iter().zip(&name_words).all(|(word, name)| word == name)
-    });
+    let places = words
+        .windows(name_words.len())
+        .enumerate()
+        .filter(|(_, window)| window.iter().zip(&name_words).all(|(word, name)| word == name));
     for (at, _) in places {
         let (before, after) = (words.get(..at)?, words.get(at + name_words.len()..)?);
         let said = match fact {
-            Fact::Number(number) => other_number(before, after, *number),
+            Fact::Number(number) => denied(before, *number)
+                .or_else(|| tied(after, *number))
+                .or_else(|| counted(before).filter(|(figure, _)| !figure.states(*number)).map(|(_, word)| word)),
+            // Fewer may be some of them.
+            Fact::Count(number) => denied(before, *number)
+                .or_else(|| tied(after, *number))
+                .or_else(|| counted(before).filter(|(figure, _)| figure.value > *number).map(|(_, word)| word)),
             Fact::Truth(truth) => other_truth(before, *truth),
             Fact::Word(word) => other_word(after, word, choices),
         };
         if let Some(said) = said {
             let is = match fact {
-                Fact::Number(number) => number.to_string(),
+                Fact::Number(number) | Fact::Count(number) => number.to_string(),
                 Fact::Truth(truth) => truth.to_string(),
                 Fact::Word(word) => word.clone(),
             };
@@ -81,20 +91,24 @@ fn read(words: &[String]) -> Option<Figure> {
     Some(Figure { percent: figure.percent || next.starts_with('%') || next == "percent", ..figure })
 }
 
-fn other_number(before: &[String], after: &[String], number: f64) -> Option<String> {
-    let last = before.last();
-    if matches!(last.map(String::as_str), Some("no" | "without" | "zero")) && number != 0.0 {
-        return last.cloned();
-    }
+/// `no cycles` of some.
+fn denied(before: &[String], number: f64) -> Option<String> {
+    let last = before.last()?;
+    (matches!(last.as_str(), "no" | "without" | "zero") && number != 0.0).then(|| last.clone())
+}
+
+/// `coverage is 80`. Without a link nothing is said of the field: `line 12` is no number of lines.
+fn tied(after: &[String], number: f64) -> Option<String> {
     let tied = linked(after);
-    // `lines 12` may be the twelfth line: without a link nothing is said of the field.
-    let stated = if tied.len() < after.len() { read(tied).map(|figure| (figure, tied.first())) } else { None };
-    let counted = last.and_then(|last| {
-        let figure = figures::figure(last).or_else(|| figures::word(last))?;
-        Some((figure, Some(last)))
-    });
-    let (figure, words) = stated.or(counted)?;
-    if figure.states(number) { None } else { words.cloned() }
+    let figure = if tied.len() < after.len() { read(tied) } else { None }?;
+    if figure.states(number) { None } else { tied.first().cloned() }
+}
+
+/// `7 failed`
+fn counted(before: &[String]) -> Option<(Figure, String)> {
+    let last = before.last()?;
+    let figure = figures::figure(last).or_else(|| figures::word(last))?;
+    Some((figure, last.clone()))
 }
 
 fn other_truth(before: &[String], truth: bool) -> Option<String> {

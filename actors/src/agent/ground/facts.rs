@@ -38,8 +38,9 @@ pub(super) struct Source {
 /// A field's value, as far as a sentence can say it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fact {
-    /// A number, or how many there are.
     Number(f64),
+    /// How many there are.
+    Count(f64),
     Truth(bool),
     Word(String),
 }
@@ -55,7 +56,12 @@ pub(in crate::agent) struct Facts {
 }
 
 impl Facts {
-    pub(in crate::agent) fn of(agent: &Agent, material: &Material<'_>, params: &Map<String, Value>, task: &str) -> Self {
+    pub(in crate::agent) fn of(
+        agent: &Agent,
+        material: &Material<'_>,
+        params: &Map<String, Value>,
+        task: &str,
+    ) -> Self {
         let mut sources: Vec<Source> = Vec::new();
         let mut own = format!("{} {} {}", agent.name, agent.summary, agent.id);
         for used in &material.uses {
@@ -139,7 +145,8 @@ impl Source {
     fn has_value(&self, words: &str) -> bool {
         let words = words.to_lowercase();
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        if has_word(&self.text, &words) || has_word(&self.text, words.trim_end_matches("()")) {
+        let at_a_time = is_date(&words) && self.text.contains(&format!("{words}t"));
+        if at_a_time || has_word(&self.text, &words) || has_word(&self.text, words.trim_end_matches("()")) {
             return true;
         }
         if let Some(figure) = figures::figure(&words) {
@@ -234,7 +241,7 @@ impl Source {
                         Value::Number(number) => number.as_f64().map(Fact::Number),
                         Value::Bool(truth) => Some(Fact::Truth(*truth)),
                         Value::String(word) if word.len() <= 40 => Some(Fact::Word(word.to_lowercase())),
-                        Value::Array(items) => Some(Fact::Number(items.len() as f64)),
+                        Value::Array(items) => Some(Fact::Count(items.len() as f64)),
                         _ => None,
                     };
                     if let Some(fact) = fact {
@@ -272,6 +279,15 @@ fn in_words(name: &str) -> String {
     words
 }
 
+/// `2026-11-21`
+fn is_date(words: &str) -> bool {
+    words.len() == 10
+        && words
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() })
+}
+
 /// Whether the words are in the text as they are, with nothing that continues them on either side: `v1` is not in `v12`.
 fn has_word(text: &str, words: &str) -> bool {
     if words.is_empty() {
@@ -282,6 +298,7 @@ fn has_word(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, found)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         let after = text.get(at + found.len()..).and_then(|after| after.chars().next());
-        !(first && before.is_some_and(continues)) && !(last && after.is_some_and(continues))
+        let continued = (first && before.is_some_and(continues)) || (last && after.is_some_and(continues));
+        !continued
     })
 }

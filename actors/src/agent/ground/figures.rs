@@ -16,8 +16,7 @@ impl Figure {
     pub(super) fn states(self, fact: f64) -> bool {
         let near = |value: f64, slack: f64, fact: f64| (value - fact).abs() <= slack + 1e-9 * fact.abs().max(1.0);
         let fact = if self.signed { fact } else { fact.abs() };
-        near(self.value, self.slack, fact)
-            || (self.percent && near(self.value / 100.0, self.slack / 100.0, fact))
+        near(self.value, self.slack, fact) || (self.percent && near(self.value / 100.0, self.slack / 100.0, fact))
     }
 
     /// Said to be only about so much: two digits of it count.

@@ -70,7 +70,11 @@ fn judge(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<St
                 unnamed.get_or_insert_with(|| (claim.words().to_owned(), source.label.clone()));
             }
             Some(source) => {
-                reasons.push(format!("{} is not from the engine named beside it, but from {}", claim.words(), source.label));
+                reasons.push(format!(
+                    "{} is not from the engine named beside it, but from {}",
+                    claim.words(),
+                    source.label
+                ));
             }
         }
     }

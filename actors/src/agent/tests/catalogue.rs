@@ -79,7 +79,9 @@ fn an_agent_without_an_optional_engine_of_its_plan_is_left_out_with_a_warning() 
     let agents = Agents::built_in(&without).unwrap();
     assert!(agents.get("database-reviewer").is_none());
     let warnings = agents.warnings().join("\n");
-    assert!(warnings.contains("agent database-reviewer is left out: its plan needs table-query (cargo feature tables)"));
+    assert!(
+        warnings.contains("agent database-reviewer is left out: its plan needs table-query (cargo feature tables)")
+    );
     assert!(warnings.contains("agent json-wrangler goes without table-query"), "{warnings}");
     assert!(agents.get("json-wrangler").unwrap().toolbox.iter().all(|engine| engine.id != "table-query"));
 }

@@ -36,7 +36,12 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn over(agents: Agents, bench: &Arc<Bench>, models: impl Models + 'static, options: AgentOptions) -> Self {
+    pub(super) fn over(
+        agents: Agents,
+        bench: &Arc<Bench>,
+        models: impl Models + 'static,
+        options: AgentOptions,
+    ) -> Self {
         let engines: Arc<Bench> = Arc::clone(bench);
         let work = AgentWork::new(agents, engines, Arc::new(models), options);
         let view = View {

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
+use super::agents;
 use super::double::{Bench, Talker};
 use super::driver::Driver;
-use super::agents;
 use crate::agent::{AgentOptions, NoModels};
 use crate::task::Work;
 use crate::{Error, Kind};

@@ -9,9 +9,10 @@ use crate::agent::parameter::Parameter;
 use crate::agent::reference::{Known, Reference, Scope};
 
 fn value(reference: &str) -> Value {
-    let params: Map<String, Value> =
-        serde_json::from_value(json!({ "rows": [{ "n": 1 }, { "n": 2 }, {}], "deep": { "a": [[5, 6]] }, "none": null }))
-            .unwrap();
+    let params: Map<String, Value> = serde_json::from_value(
+        json!({ "rows": [{ "n": 1 }, { "n": 2 }, {}], "deep": { "a": [[5, 6]] }, "none": null }),
+    )
+    .unwrap();
     let tree = json!({ "files": [{ "path": "a.rs" }, { "path": "b.rs" }], "total": 2 });
     let scope = Scope {
         task: "do it",
@@ -49,8 +50,22 @@ fn references_reach_into_values() {
 #[test]
 fn what_is_no_reference_is_refused() {
     for text in [
-        "$", "$tasks", "$params", "$params.", "$params.X", "$steps.a", "$steps.a.", "$now.", "$params.a[", "$params.a[x]",
-        "$params.a[-1]", "$params.a..b", "$params.a b", "$item", "task", "$params.a[99999999999999999999999]",
+        "$",
+        "$tasks",
+        "$params",
+        "$params.",
+        "$params.X",
+        "$steps.a",
+        "$steps.a.",
+        "$now.",
+        "$params.a[",
+        "$params.a[x]",
+        "$params.a[-1]",
+        "$params.a..b",
+        "$params.a b",
+        "$item",
+        "task",
+        "$params.a[99999999999999999999999]",
     ] {
         assert!(Reference::parse(text).is_err(), "{text}");
     }

@@ -79,12 +79,18 @@ fn each_mistake_is_told() {
         ("\"$params.lines\"", "[\"a\", \"$params.rows\"]", "there is no parameter rows"),
         ("when = \"$params.search\", ", "", "$params.search may be null: add `when`"),
         ("when = \"$params.search\"", "when = \"$params.find\"", "there is no parameter find"),
-        ("bind = { lines = \"$params.lines\" }", "bind = { lines = \"$steps.hits.matches.path\" }",
-            "the step hits may be left out: add `when`"),
+        (
+            "bind = { lines = \"$params.lines\" }",
+            "bind = { lines = \"$steps.hits.matches.path\" }",
+            "the step hits may be left out: add `when`",
+        ),
         ("$steps.tree.output", "$steps.tree.outputs", "repo-tree has no output outputs; it has"),
         ("$steps.hits.matches\" }", "$steps.tree.output\" }", "step hits: nothing uses its outputs"),
-        ("\"lines:array<string>:[]\"", "\"lines:array<string>:[]\", \"more:any:null\"",
-            "nothing uses the parameter more"),
+        (
+            "\"lines:array<string>:[]\"",
+            "\"lines:array<string>:[]\", \"more:any:null\"",
+            "nothing uses the parameter more",
+        ),
         ("as = \"tree\",", "as = \"tree\", if = \"x\",", "unknown field `if`"),
         ("id = \"code\"", "id = \"code\"\ncount = 3", "unknown field `count`"),
     ];

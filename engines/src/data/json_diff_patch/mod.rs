@@ -1,0 +1,120 @@
+//! q111: JSON diff and patch.
+
+mod apply;
+mod diff;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 111,
+    id: "json-diff-patch",
+    name: "JSON diff and patch",
+    family: Family::Data,
+    nature: Nature::Pure,
+    summary: "RFC 6902 diff between two documents, apply a JSON Patch or RFC 7396 Merge Patch, with conflict report.",
+    inputs: &[
+        "before:any:-:required",
+        "after:any:-:optional",
+        "patch:any:-:optional",
+        "kind:enum(json-patch|merge-patch):-:=json-patch",
+    ],
+    outputs: &["patch:any:-", "result:any:-", "changes:array<{op=string,path=string}>:-", "identical:boolean:-"],
+    method: "json-patch crate; diff by recursive comparison with array LCS.",
+    reference: "RFC 6902 appendix A; RFC 7396 appendix A",
+    example: r#"{ "before": {"foo": "bar"}, "patch": [{"op": "add", "path": "/baz", "value": "qux"}] }"#,
+    function: |input, context| call(run, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Differences told of a patch's result from what was expected of it.
+const MAX_TOLD: usize = 20;
+
+#[derive(Deserialize)]
+struct Input {
+    before: Value,
+    after: Option<Value>,
+    patch: Option<Value>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    JsonPatch,
+    MergePatch,
+}
+
+#[derive(Serialize)]
+struct Output {
+    /// The patch that was given, or that leads from `before` to `after`.
+    patch: Value,
+    result: Value,
+    /// The patch's operations; of a merge patch, what it does as such.
+    changes: Vec<Change>,
+    /// Whether `result` is `after`, where both that and a patch were given; else whether it is `before`.
+    identical: bool,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Change {
+    op: &'static str,
+    path: String,
+}
+
+fn run(input: Input, context: &Context) -> Result<Output, Failure> {
+    let Input { before, after, patch, kind } = input;
+    match (patch, after) {
+        (None, None) => Err(Failure::invalid(&["after"], "is required where no patch is given: give either")),
+        (None, Some(after)) => compared(before, after, kind, context),
+        (Some(patch), after) => patched(before, patch, after, kind, context),
+    }
+}
+
+fn compared(before: Value, after: Value, kind: Kind, context: &Context) -> Result<Output, Failure> {
+    let operations = diff::operations(&before, &after);
+    let changes = operations.iter().map(Change::of).collect();
+    let identical = operations.is_empty();
+    if kind == Kind::JsonPatch {
+        let patch = serde_json::to_value(operations).map_err(Failure::internal)?;
+        return Ok(Output { patch, result: after, changes, identical });
+    }
+    let patch = diff::merge_patch(&before, &after);
+    let mut result = before;
+    json_patch::merge(&mut result, &patch);
+    if result != after {
+        context.warn("after has members that are null, which a merge patch cannot say: use a JSON patch");
+    }
+    Ok(Output { patch, result, changes, identical })
+}
+
+fn patched(
+    before: Value,
+    patch: Value,
+    after: Option<Value>,
+    kind: Kind,
+    context: &Context,
+) -> Result<Output, Failure> {
+    let (result, changes) = if kind == Kind::MergePatch {
+        let mut result = before.clone();
+        json_patch::merge(&mut result, &patch);
+        let changes = diff::operations(&before, &result).iter().map(Change::of).collect();
+        (result, changes)
+    } else {
+        apply::apply(before.clone(), &patch)?
+    };
+    if let Some(after) = &after {
+        for change in diff::operations(&result, after).iter().take(MAX_TOLD).map(Change::of) {
+            context.warn(format!("the result is not what was expected: {} at {:?}", change.op, change.path));
+        }
+    }
+    let identical = result == after.unwrap_or(before);
+    Ok(Output { patch, result, changes, identical })
+}

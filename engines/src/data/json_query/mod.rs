@@ -1,0 +1,126 @@
+//! q107: JSON query.
+
+mod jmespath_query;
+mod jsonpath;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::stack::on_large_stack;
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 107,
+    id: "json-query",
+    name: "JSON query (JSONPath, JMESPath, Pointer)",
+    family: Family::Data,
+    nature: Nature::Pure,
+    summary: "Select values from a JSON document with RFC 9535 JSONPath, JMESPath or RFC 6901 Pointer, with locations.",
+    inputs: &[
+        "document:any:-:required",
+        "query:string:-:required",
+        "language:enum(jsonpath|jmespath|pointer):-:=jsonpath",
+    ],
+    outputs: &["values:array<any>:-", "locations:array<string>:-", "count:integer:-"],
+    method: "serde_json_path and jmespath crates; normalised paths as locations.",
+    reference: "RFC 9535 + JSONPath Compliance Test Suite; JMESPath compliance tests; RFC 6901 section 5",
+    example: r#"{
+        "document": {"store": {"book": [{"title": "A", "price": 8.95}, {"title": "B", "price": 12.99}, {"title": "C", "price": 8.99}]}},
+        "query": "$.store.book[?@.price < 10].title"
+    }"#,
+    function: |input, context| call(query, input, context),
+    fields: OnceLock::new(),
+};
+
+const MAX_QUERY: usize = 10_000;
+/// Values given of one query; further ones are only counted.
+const MAX_VALUES: usize = 10_000;
+/// Nodes of all values that are given: one may hold the next.
+const MAX_NODES: usize = 1_000_000;
+
+#[derive(Deserialize)]
+struct Input {
+    document: Value,
+    query: String,
+    language: Language,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Language {
+    Jsonpath,
+    Jmespath,
+    Pointer,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Output {
+    values: Vec<Value>,
+    /// Of each value: its normalized path (RFC 9535, section 2.7), or the pointer. JMESPath makes new values, which are
+    /// nowhere in the document: it has none.
+    locations: Vec<String>,
+    /// Of all that were found.
+    count: usize,
+}
+
+fn query(input: Input, context: &Context) -> Result<Output, Failure> {
+    if input.query.len() > MAX_QUERY {
+        return Err(Failure::too_large(format!("the query is longer than {MAX_QUERY} bytes")));
+    }
+    let Input { document, query, language } = &input;
+    let fallen = || wrong("cannot be run: look at its numbers");
+    let output = on_large_stack(fallen, || match language {
+        Language::Jsonpath => jsonpath::select(document, query),
+        Language::Jmespath => jmespath_query::search(document, query),
+        Language::Pointer => pointer(document, query),
+    })?;
+    if output.count > output.values.len() {
+        context.warn(format!("only the first {} of {} values are given", output.values.len(), output.count));
+    }
+    Ok(output)
+}
+
+fn wrong(message: impl Into<String>) -> Failure {
+    Failure::invalid(&["query"], message)
+}
+
+/// RFC 6901, sections 3 and 4.
+fn pointer(document: &Value, query: &str) -> Result<Output, Failure> {
+    if query.starts_with('#') {
+        return Err(wrong("is a pointer as a URI fragment: leave out the # and decode what is percent-encoded"));
+    }
+    if !query.is_empty() && !query.starts_with('/') {
+        return Err(wrong("must be empty or begin with /"));
+    }
+    if query.split('~').skip(1).any(|rest| !rest.starts_with(['0', '1'])) {
+        return Err(wrong("has a ~ that is not ~0 (for ~) or ~1 (for /)"));
+    }
+    let mut output = Output::default();
+    if let Some(value) = document.pointer(query) {
+        output = Output { values: vec![value.clone()], locations: vec![query.to_owned()], count: 1 };
+    }
+    Ok(output)
+}
+
+/// The number of values in a value, itself among them.
+fn nodes(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(nodes).sum::<usize>().saturating_add(1),
+        Value::Object(object) => object.values().map(nodes).sum::<usize>().saturating_add(1),
+        _ => 1,
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    let below = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(object) => object.values().map(depth).max(),
+        _ => None,
+    };
+    below.unwrap_or_default().saturating_add(1)
+}

@@ -1,0 +1,314 @@
+//! What the values of one place have in common, gathered sample by sample.
+//!
+//! The fusion of Baazizi et al. (2019): kinds are united, records fused by key with a count of how often each is
+//! there, arrays into the fusion of their items.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Number, Value, json};
+
+use super::formats::Possible;
+
+/// How deeply samples may be nested.
+const MAX_DEPTH: usize = 128;
+/// The greatest `enum_limit`; more distinct texts are not remembered.
+const MAX_ENUM: usize = 50;
+/// Bytes of a text that an enumeration may hold.
+const MAX_TEXT: usize = 200;
+/// Keys of objects of one place; with more it is a map.
+const MAX_KEYS: usize = 1_000;
+
+pub struct Rules {
+    pub formats: bool,
+    pub enum_limit: usize,
+}
+
+#[derive(Debug, Default)]
+pub struct Shape {
+    null: bool,
+    boolean: bool,
+    numbers: Option<Numbers>,
+    texts: Option<Texts>,
+    items: Option<Box<Shape>>,
+    record: Option<Record>,
+}
+
+#[derive(Debug)]
+struct Numbers {
+    least: Number,
+    most: Number,
+    whole: bool,
+}
+
+#[derive(Debug, Default)]
+struct Texts {
+    count: usize,
+    /// Empty once there are too many.
+    values: BTreeSet<String>,
+    various: bool,
+    formats: Possible,
+}
+
+#[derive(Debug, Default)]
+struct Record {
+    count: usize,
+    members: BTreeMap<String, (usize, Shape)>,
+    /// All members in one, once there are too many keys.
+    any: Option<Box<Shape>>,
+}
+
+impl Shape {
+    /// # Errors
+    /// What is wrong with the sample.
+    pub fn see(&mut self, value: &Value, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("is nested more than {MAX_DEPTH} deep"));
+        }
+        match value {
+            Value::Null => self.null = true,
+            Value::Bool(_) => self.boolean = true,
+            Value::Number(number) => match &mut self.numbers {
+                Some(numbers) => numbers.see(number),
+                None => self.numbers = Some(Numbers::of(number)),
+            },
+            Value::String(text) => self.texts.get_or_insert_default().see(text),
+            Value::Array(items) => {
+                let shape = self.items.get_or_insert_default();
+                items.iter().try_for_each(|item| shape.see(item, depth + 1))?;
+            }
+            Value::Object(object) => self.record.get_or_insert_default().see(object, depth)?,
+        }
+        Ok(())
+    }
+
+    /// The kinds that were seen, in JSON Schema's words.
+    fn kinds(&self) -> Vec<&'static str> {
+        let number = self.numbers.as_ref().map(|numbers| if numbers.whole { "integer" } else { "number" });
+        let kinds = [
+            self.null.then_some("null"),
+            self.boolean.then_some("boolean"),
+            number,
+            self.texts.as_ref().map(|_| "string"),
+            self.items.as_ref().map(|_| "array"),
+            self.record.as_ref().map(|_| "object"),
+        ];
+        kinds.into_iter().flatten().collect()
+    }
+
+    /// One type, several types that need no more said, or any of several schemas.
+    pub fn schema(&self, rules: &Rules) -> Value {
+        let kinds = self.kinds();
+        let branches: Vec<Map<String, Value>> = kinds.iter().map(|kind| self.branch(kind, rules)).collect();
+        let plain = branches.iter().all(|branch| branch.len() == 1);
+        match (branches.len(), plain) {
+            (0, _) => json!({}),
+            (1, _) => branches.into_iter().next().map(Value::Object).unwrap_or_default(),
+            (_, true) => json!({ "type": kinds }),
+            (_, false) => json!({ "anyOf": branches }),
+        }
+    }
+
+    fn branch(&self, kind: &str, rules: &Rules) -> Map<String, Value> {
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), json!(kind));
+        match kind {
+            "integer" | "number" => {
+                if let Some(numbers) = &self.numbers {
+                    schema.insert("minimum".to_owned(), json!(numbers.least));
+                    schema.insert("maximum".to_owned(), json!(numbers.most));
+                }
+            }
+            "string" => self.texts.iter().for_each(|texts| texts.describe(rules, &mut schema)),
+            "array" => {
+                let items = self.items.iter().filter(|items| !items.kinds().is_empty());
+                items.for_each(|items| drop(schema.insert("items".to_owned(), items.schema(rules))));
+            }
+            "object" => self.record.iter().for_each(|record| record.describe(rules, &mut schema)),
+            _ => {}
+        }
+        schema
+    }
+
+    /// Tells each place whose values are of several types.
+    pub fn conflicts(&self, path: &mut String, tell: &mut impl FnMut(String, Vec<&'static str>)) {
+        let kinds = self.kinds();
+        if kinds.iter().filter(|kind| **kind != "null").count() > 1 {
+            tell(path.clone(), kinds);
+        }
+        self.below(path, &mut |shape, path| shape.conflicts(path, tell));
+    }
+
+    /// Tells each place that has become a map.
+    pub fn maps(&self, path: &mut String, tell: &mut impl FnMut(&str)) {
+        if self.record.as_ref().is_some_and(|record| record.any.is_some()) {
+            tell(path);
+        }
+        self.below(path, &mut |shape, path| shape.maps(path, tell));
+    }
+
+    fn below(&self, path: &mut String, act: &mut dyn FnMut(&Self, &mut String)) {
+        let length = path.len();
+        let record = self.record.iter();
+        let members = record.clone().flat_map(|record| &record.members);
+        let members = members.map(|(key, (_, shape))| (key.replace('~', "~0").replace('/', "~1"), shape));
+        let rest = record.filter_map(|record| record.any.as_deref()).chain(self.items.as_deref());
+        for (step, shape) in members.chain(rest.map(|shape| ("*".to_owned(), shape))) {
+            path.push('/');
+            path.push_str(&step);
+            act(shape, path);
+            path.truncate(length);
+        }
+    }
+
+    /// Fuses two shapes.
+    fn fuse(&mut self, other: Self) {
+        self.null |= other.null;
+        self.boolean |= other.boolean;
+        match (&mut self.numbers, other.numbers) {
+            (Some(mine), Some(theirs)) => {
+                mine.see(&theirs.least);
+                mine.see(&theirs.most);
+                mine.whole &= theirs.whole;
+            }
+            (mine @ None, theirs) => *mine = theirs,
+            _ => {}
+        }
+        match (&mut self.texts, other.texts) {
+            (Some(mine), Some(theirs)) => mine.fuse(theirs),
+            (mine @ None, theirs) => *mine = theirs,
+            _ => {}
+        }
+        match (&mut self.items, other.items) {
+            (Some(mine), Some(theirs)) => mine.fuse(*theirs),
+            (mine @ None, theirs) => *mine = theirs,
+            _ => {}
+        }
+        match (&mut self.record, other.record) {
+            (Some(mine), Some(theirs)) => mine.fuse(theirs),
+            (mine @ None, theirs) => *mine = theirs,
+            _ => {}
+        }
+    }
+}
+
+impl Numbers {
+    fn of(number: &Number) -> Self {
+        Self { least: number.clone(), most: number.clone(), whole: !number.is_f64() }
+    }
+
+    fn see(&mut self, number: &Number) {
+        self.whole &= !number.is_f64();
+        if compare(number, &self.least) == Ordering::Less {
+            self.least = number.clone();
+        }
+        if compare(number, &self.most) == Ordering::Greater {
+            self.most = number.clone();
+        }
+    }
+}
+
+fn compare(one: &Number, other: &Number) -> Ordering {
+    match (one.as_i128(), other.as_i128()) {
+        (Some(one), Some(other)) => one.cmp(&other),
+        _ => one.as_f64().unwrap_or_default().total_cmp(&other.as_f64().unwrap_or_default()),
+    }
+}
+
+impl Texts {
+    fn see(&mut self, text: &str) {
+        self.count += 1;
+        self.formats.see(text);
+        if text.len() > MAX_TEXT {
+            self.forget();
+        } else if !self.various && !self.values.contains(text) {
+            self.values.insert(text.to_owned());
+            if self.values.len() > MAX_ENUM {
+                self.forget();
+            }
+        }
+    }
+
+    fn forget(&mut self) {
+        self.various = true;
+        self.values.clear();
+    }
+
+    fn fuse(&mut self, other: Self) {
+        let count = self.count + other.count;
+        other.values.iter().for_each(|text| self.see(text));
+        self.count = count;
+        self.formats.and(other.formats);
+        if other.various {
+            self.forget();
+        }
+    }
+
+    /// An enumeration needs evidence: each value is there twice on the average.
+    fn describe(&self, rules: &Rules, schema: &mut Map<String, Value>) {
+        let few = !self.various && self.values.len() <= rules.enum_limit && self.count >= 2 * self.values.len();
+        if let Some(format) = self.formats.first().filter(|_| rules.formats) {
+            schema.insert("format".to_owned(), json!(format));
+        } else if few {
+            schema.insert("enum".to_owned(), json!(self.values));
+        }
+    }
+}
+
+impl Record {
+    fn see(&mut self, object: &Map<String, Value>, depth: usize) -> Result<(), String> {
+        self.count += 1;
+        for (key, value) in object {
+            if let Some(any) = &mut self.any {
+                any.see(value, depth + 1)?;
+                continue;
+            }
+            let member = self.members.entry(key.clone()).or_default();
+            member.0 += 1;
+            member.1.see(value, depth + 1)?;
+            self.become_map();
+        }
+        Ok(())
+    }
+
+    fn become_map(&mut self) {
+        if self.members.len() > MAX_KEYS {
+            let mut any = self.any.take().unwrap_or_default();
+            std::mem::take(&mut self.members).into_values().for_each(|(_, shape)| any.fuse(shape));
+            self.any = Some(any);
+        }
+    }
+
+    fn fuse(&mut self, other: Self) {
+        self.count += other.count;
+        for (key, (count, shape)) in other.members {
+            let member = self.members.entry(key).or_default();
+            member.0 += count;
+            member.1.fuse(shape);
+        }
+        if let Some(theirs) = other.any {
+            self.any.get_or_insert_default().fuse(*theirs);
+        }
+        if let Some(any) = &mut self.any {
+            std::mem::take(&mut self.members).into_values().for_each(|(_, shape)| any.fuse(shape));
+        }
+        self.become_map();
+    }
+
+    fn describe(&self, rules: &Rules, schema: &mut Map<String, Value>) {
+        if let Some(any) = &self.any {
+            schema.insert("additionalProperties".to_owned(), any.schema(rules));
+            return;
+        }
+        let properties: Map<String, Value> =
+            self.members.iter().map(|(key, (_, shape))| (key.clone(), shape.schema(rules))).collect();
+        let always = self.members.iter().filter(|(_, (count, _))| *count == self.count);
+        let required: Vec<&String> = always.map(|(key, _)| key).collect();
+        if !properties.is_empty() {
+            schema.insert("properties".to_owned(), Value::Object(properties));
+        }
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), json!(required));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The filters that a program may call: jaq's, without what knows more than the program's input, and the counts.
+
+use std::iter::once;
+
+use jaq_core::box_iter::box_once;
+use jaq_core::load::parse::Def;
+use jaq_core::native::{Fun, v};
+use jaq_core::{Cv, Error, Exn, Native, ValXs, load};
+use jaq_json::Val;
+
+use super::meter::{Kind, Meter};
+
+pub const STEP: &str = "\u{0}step";
+pub const SIZE: &str = "\u{0}size";
+pub const TOP: &str = "\u{0}top";
+pub const KEY: &str = "\u{0}key";
+pub const NEST: &str = "\u{0}nest";
+pub const MUL: &str = "\u{0}mul";
+pub const PAIRS: &str = "\u{0}pairs";
+
+/// Elements of an array that another is searched for by `.[array]`.
+const MAX_KEY: usize = 16;
+/// Brackets within one another of a text that is read as JSON.
+const MAX_NESTED: usize = 100;
+
+/// Files, the environment, the clock, the local time zone, the log, the end of the process; and `range`, which does not
+/// pass by a count and is defined below.
+const REMOVED: [&str; 10] =
+    ["env", "now", "halt", "input", "inputs", "debug_empty", "stderr_empty", "localtime", "strflocaltime", "range"];
+/// Definitions that call what was removed.
+const UNDEFINED: [&str; 4] = ["stderr", "debug", "halt", "halt_error"];
+
+/// jaq's own definition of its native `range`, where it says what that does.
+const RANGE: &str = "def range($from; $to; $by): $from |
+      if $by > 0 then while(. < $to; . + $by)
+    elif $by < 0 then while(. > $to; . + $by)
+    else              while(. != $to; . + $by) end;";
+
+/// A filter that passes its value on, in whatever way it is used, as long as its condition holds. Where that does not,
+/// the program halts, which no `try` catches.
+macro_rules! passing {
+    (|$meter:ident, $value:ident| $holds:expr) => {
+        Native::new(|cv: Cv<'_, Kind>| {
+            let ($meter, $value): (&Meter, &Val) = (cv.0.data().meter, &cv.1);
+            if $holds { box_once(Ok(cv.1)) } else { box_once(Err(Exn::halt(1))) }
+        })
+        .with_paths(|cv| {
+            let ($meter, $value): (&Meter, &Val) = (cv.0.data().meter, &cv.1.0);
+            if $holds { Box::new(once(Ok(cv.1))) } else { Box::new(once(Err(Exn::halt(1)))) }
+        })
+        .with_update(|cv, update| {
+            let ($meter, $value): (&Meter, &Val) = (cv.0.data().meter, &cv.1);
+            if $holds { update(cv.1) } else { box_once(Err(Exn::halt(1))) }
+        })
+    };
+}
+
+/// What jq 1.7 has and jaq has not, by jq's own definitions or its manual's words.
+const MORE: &str = r#"
+    def leaf_paths: paths(scalars);
+    def toarray: if isarray then . else [.] end;
+    def IN(s): any(s == .; .);
+    def IN(src; s): any(src == s; .);
+    def INDEX(stream; f): reduce stream as $row ({}; .[$row | f | tostring] |= $row);
+    def INDEX(f): INDEX(.[]; f);
+    def tostream: path(def r: (.[]? | r), .; r) as $p | getpath($p)
+      | reduce path(.[]?) as $q ([$p, .]; [$p + $q]);
+    def dateadd(u; n): . + n;
+    def datesub(u; n): . - n;
+    def date: todate;
+    def ascii: [.] | implode;
+    def cell(f): if isstring then f elif . == null then "" elif isarray or isobject
+      then error("cannot be put into a row: \(tojson)") else tostring end;
+    def @csv: map(cell("\"" + (split("\"") | join("\"\"")) + "\"")) | join(",");
+    def @tsv: map(cell(split("\\") | join("\\\\") | split("\t") | join("\\t") | split("\n") | join("\\n")
+      | split("\r") | join("\\r"))) | join("\t");
+"#;
+
+/// In an order in which each is defined before it is called.
+pub fn definitions() -> Vec<Def<&'static str>> {
+    let parsed = |text| load::parse(text, |parser| parser.defs()).unwrap_or_default();
+    // jaq's shorter forms of `range` stand before `while`, which the long one needs here.
+    let (ranges, rest): (Vec<_>, Vec<_>) = jaq_core::defs().partition(|def| def.name == "range");
+    let all = rest.into_iter().chain(parsed(RANGE)).chain(ranges);
+    let all = all.chain(jaq_std::defs()).chain(jaq_json::defs()).chain(parsed(MORE));
+    all.filter(|def| !UNDEFINED.contains(&def.name)).collect()
+}
+
+pub fn all() -> Vec<Fun<Kind>> {
+    let jaq = jaq_core::funs::<Kind>().chain(jaq_std::funs::<Kind>()).chain(jaq_json::funs::<Kind>());
+    let mut all: Vec<Fun<Kind>> = jaq.filter(|(name, ..)| !REMOVED.contains(name)).collect();
+    all.push((STEP, v(0), passing!(|meter, _value| meter.step())));
+    all.push((SIZE, v(0), passing!(|meter, value| meter.holds(value))));
+    all.push((TOP, v(0), passing!(|meter, value| meter.holds_top(value))));
+    all.push((KEY, v(0), Native::new(|cv| key(cv))));
+    all.push((NEST, v(0), Native::new(|cv| nest(cv))));
+    all.push((MUL, v(2), Native::new(|cv| multiply(cv))));
+    all.push((PAIRS, v(1), Native::new(|cv| pairs(cv))));
+    all
+}
+
+fn fail<'a>(message: &str) -> ValXs<'a, Val> {
+    box_once(Err(Exn::from(Error::str(message))))
+}
+
+fn key<'a>(cv: Cv<'a, Kind>) -> ValXs<'a, Val> {
+    match &cv.1 {
+        Val::Arr(items) if items.len() > MAX_KEY => fail("an array of more than 16 elements cannot be searched for"),
+        value if cv.0.data().meter.holds(value) => box_once(Ok(cv.1)),
+        _ => box_once(Err(Exn::halt(1))),
+    }
+}
+
+/// What is read as JSON must not nest deeper than the reader can recurse.
+fn nest<'a>(cv: Cv<'a, Kind>) -> ValXs<'a, Val> {
+    if let Val::TStr(text) = &cv.1 {
+        let mut depth = 0_usize;
+        for byte in text.iter() {
+            match byte {
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth > MAX_NESTED {
+                return fail("JSON text nests too deeply to be read");
+            }
+        }
+    }
+    if cv.0.data().meter.holds(&cv.1) { box_once(Ok(cv.1)) } else { box_once(Err(Exn::halt(1))) }
+}
+
+fn multiply<'a>(mut cv: Cv<'a, Kind>) -> ValXs<'a, Val> {
+    let (right, left) = (cv.0.pop_var(), cv.0.pop_var());
+    let meter = cv.0.data().meter;
+    let times = |value: &Val| jaq_std::ValT::as_f64(value);
+    let fits = match (&left, &right) {
+        (Val::TStr(text) | Val::BStr(text), number) | (number, Val::TStr(text) | Val::BStr(text)) => {
+            times(number).is_none_or(|times| meter.repeats(text, times))
+        }
+        _ => true,
+    };
+    if fits && meter.holds(&left) && meter.holds(&right) && meter.step() {
+        box_once((left * right).map_err(Exn::from))
+    } else {
+        box_once(Err(Exn::halt(1)))
+    }
+}
+
+fn pairs<'a>(mut cv: Cv<'a, Kind>) -> ValXs<'a, Val> {
+    let other = cv.0.pop_var();
+    if cv.0.data().meter.pairs(&cv.1, &other) { box_once(Ok(cv.1)) } else { box_once(Err(Exn::halt(1))) }
+}

@@ -1,0 +1,113 @@
+//! q106: SQL over tables.
+
+mod guard;
+mod plan;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use gluesql_core::ast::{Expr, Statement};
+use gluesql_core::data::Value as Cell;
+use gluesql_core::prelude::{Payload, execute, parse, translate};
+use gluesql_core::store::Planner as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::stack::on_large_stack;
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+use store::Tables;
+
+pub static ENGINE: Engine = Engine {
+    number: 106,
+    id: "table-query",
+    name: "SQL over tables",
+    family: Family::Data,
+    nature: Nature::Pure,
+    summary: "Run a read-only SQL SELECT (joins, group by, window-free aggregates) over supplied JSON or CSV tables.",
+    inputs: &["tables:map<array<any>>:-:required", "sql:string:-:required", "limit:integer:-[1..100000]:=1000"],
+    outputs: &[
+        "columns:array<string>:-",
+        "rows:array<array<any>>:-",
+        "row_count:integer:-",
+        "truncated:boolean:-",
+        "plan:array<string>:-",
+    ],
+    method: "GlueSQL engine on an in-memory storage; statements other than SELECT/VALUES are refused after parsing.",
+    reference: "ISO/IEC 9075-2 core; sqllogictest corpus (SQLite) subset",
+    example: r#"{
+        "tables": {"t": [{"a": "x", "b": 1}, {"a": "y", "b": 2}, {"a": "x", "b": 3}]},
+        "sql": "SELECT a, SUM(b) AS s FROM t GROUP BY a ORDER BY a"
+    }"#,
+    function: |input, context| call(query, input, context),
+    fields: OnceLock::new(),
+};
+
+/// A table is rows as objects; or rows as arrays, or as lines of CSV, below a first row of names.
+#[derive(Deserialize)]
+struct Input {
+    tables: BTreeMap<String, Vec<Value>>,
+    sql: String,
+    limit: f64,
+}
+
+#[derive(Serialize)]
+struct Output {
+    columns: Vec<String>,
+    rows: Vec<Vec<Value>>,
+    row_count: usize,
+    /// There are more rows, which were not asked for.
+    truncated: bool,
+    plan: Vec<String>,
+}
+
+fn query(input: Input, context: &Context) -> Result<Output, Failure> {
+    guard::text(&input.sql)?;
+    let tables = Tables::read(input.tables)?;
+    let limit = input.limit as usize;
+    let fallen = || wrong("SQL", "an expression cannot be computed: look at its functions' arguments and formats");
+    let output = on_large_stack(fallen, || answer(tables, &input.sql, limit))?;
+    if output.truncated {
+        context.warn(format!("only the first {limit} rows are given: ask for more by limit, or page by OFFSET"));
+    }
+    Ok(output)
+}
+
+fn answer(mut tables: Tables, sql: &str, limit: usize) -> Result<Output, Failure> {
+    let mut statements = parse(sql).map_err(|error| wrong("SQL", &error.to_string()))?;
+    let statement = match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => translate(&statement).map_err(|error| wrong("SQL", &error.to_string()))?,
+        _ => return Err(Failure::invalid(&["sql"], "must be one statement")),
+    };
+    let Statement::Query(mut asked) = statement else {
+        return Err(Failure::invalid(&["sql"], "may only read: give one SELECT or VALUES"));
+    };
+    guard::check(&asked, tables.size())?;
+    // One more than is given tells whether there are more.
+    asked.limit.get_or_insert(Expr::Value(Cell::I64(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))));
+
+    let plan = tables.plan(Statement::Query(asked).into()).map_err(refused)?;
+    let payload = execute(&mut tables, &guard::count_joined(&plan)?).map_err(refused)?;
+    let Payload::Select { labels, rows } = payload else {
+        return Err(Failure::invalid(&["sql"], "gives no rows: name the columns that are wanted"));
+    };
+    let truncated = rows.len() > limit;
+    let json = |cell: Cell| Value::try_from(cell).map_err(|error| wrong("SQL", &error.to_string()));
+    let rows = rows.into_iter().take(limit).map(|row| row.into_iter().map(json).collect());
+    let rows: Vec<Vec<Value>> = rows.collect::<Result<_, Failure>>()?;
+    Ok(Output { columns: labels, row_count: rows.len(), rows, truncated, plan: plan::lines(&plan)? })
+}
+
+fn wrong(what: &str, why: &str) -> Failure {
+    Failure::invalid(&["sql"], format!("is no {what} that can be run here: {why}"))
+}
+
+fn refused(error: gluesql_core::error::Error) -> Failure {
+    match error {
+        gluesql_core::error::Error::StorageMsg(message) if message == store::TOO_MANY => Failure::too_large(message),
+        error => wrong("SQL", &error.to_string()),
+    }
+}

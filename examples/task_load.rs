@@ -1,0 +1,150 @@
+//! Load for tasks: clients that run one after the other to its end, and monitors that watch.
+//!
+//! Each client posts a run, then waits for its end by long poll, and begins anew: a task counts once its client was told
+//! that it succeeded. Prints one line of JSON for each number of clients.
+//!
+//! `task_load --url http://127.0.0.1:8080 --key KEY --agent no-op --clients 1,64,512 --secs 5 [--monitors 100] [--pid N]`
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+struct Asked {
+    url: String,
+    key: String,
+    agent: String,
+    secs: f64,
+}
+
+fn main() -> Result<(), Failure> {
+    let said: Vec<String> = std::env::args().skip(1).collect();
+    let said: HashMap<&str, &str> =
+        said.iter().map(String::as_str).zip(said.iter().skip(1).map(String::as_str)).step_by(2).collect();
+    let of = |name: &str, otherwise: &str| (*said.get(name).unwrap_or(&otherwise)).to_owned();
+    let asked = Arc::new(Asked {
+        url: of("--url", "http://127.0.0.1:8080"),
+        key: of("--key", ""),
+        agent: of("--agent", "no-op"),
+        secs: of("--secs", "5").parse()?,
+    });
+    let clients: Vec<usize> = of("--clients", "1,64,512").split(',').map(str::parse).collect::<Result<_, _>>()?;
+    let monitors: usize = of("--monitors", "0").parse()?;
+    let pid: Option<u32> = said.get("--pid").map(|pid| pid.parse()).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async {
+        for count in clients {
+            println!("{}", measure(&asked, count, monitors, pid).await?);
+        }
+        Ok(())
+    })
+}
+
+async fn measure(asked: &Arc<Asked>, clients: usize, monitors: usize, pid: Option<u32>) -> Result<Value, Failure> {
+    let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let mut watching = Vec::new();
+    for _ in 0..monitors {
+        watching.push(tokio::spawn(watch(monitor(asked).await?, Arc::clone(&seen))));
+    }
+    let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(clients).build()?;
+    let (begun, before) = (Instant::now(), pid.and_then(cpu));
+    let running: Vec<_> =
+        (0..clients).map(|_| tokio::spawn(work(Arc::clone(asked), http.clone(), Arc::clone(&stop)))).collect();
+    tokio::time::sleep(Duration::from_secs_f64(asked.secs)).await;
+    stop.store(true, Ordering::Release);
+    let (mut took, mut errors) = (Vec::new(), HashMap::<String, u64>::new());
+    for client in running {
+        let (times, failed) = client.await?;
+        took.extend(times);
+        failed.into_iter().for_each(|why| *errors.entry(why).or_default() += 1);
+    }
+    let secs = begun.elapsed().as_secs_f64();
+    let cpu_s = before.zip(pid.and_then(cpu)).map(|(before, after)| after - before);
+    watching.into_iter().for_each(|watcher| watcher.abort());
+    took.sort_by(f64::total_cmp);
+    let at = |share: f64| took.get(((took.len() as f64 - 1.0) * share) as usize).copied().unwrap_or_default();
+    let (tasks, events) = (took.len() as f64, seen.load(Ordering::Acquire));
+    Ok(json!({
+        "clients": clients, "monitors": monitors, "tasks": took.len(), "tasks_s": (tasks / secs).round(),
+        "p50_ms": at(0.5), "p99_ms": at(0.99), "cpu_us_task": cpu_s.map(|cpu| cpu * 1e6 / tasks.max(1.0)),
+        "events_s": events as f64 / secs, "errors": errors,
+    }))
+}
+
+/// Runs until told to stop; the milliseconds of each task, and what went wrong.
+async fn work(asked: Arc<Asked>, http: reqwest::Client, stop: Arc<AtomicBool>) -> (Vec<f64>, Vec<String>) {
+    let (mut took, mut errors) = (Vec::new(), Vec::new());
+    while !stop.load(Ordering::Acquire) {
+        let begun = Instant::now();
+        match one(&asked, &http).await {
+            Ok(()) => took.push(begun.elapsed().as_secs_f64() * 1e3),
+            Err(why) => {
+                errors.push(why.to_string());
+                if errors.len() > 100 {
+                    break;
+                }
+            }
+        }
+    }
+    (took, errors)
+}
+
+async fn one(asked: &Asked, http: &reqwest::Client) -> Result<(), Failure> {
+    let run = format!("{}/api/v1/agents/{}/run", asked.url, asked.agent);
+    let body = serde_json::to_vec(&json!({ "task": "nothing" }))?;
+    let post = http.post(run).bearer_auth(&asked.key).header("content-type", "application/json").body(body);
+    let accepted = post.send().await?;
+    if accepted.status() != 201 {
+        return Err(format!("run: {}", accepted.status()).into());
+    }
+    let made: Value = serde_json::from_slice(&accepted.bytes().await?)?;
+    let id = made.get("task_id").and_then(Value::as_str).ok_or("no task_id")?.to_owned();
+    loop {
+        let poll = http.get(format!("{}/api/v1/tasks/{id}?wait=30", asked.url)).bearer_auth(&asked.key);
+        let task: Value = serde_json::from_slice(&poll.send().await?.bytes().await?)?;
+        match task.get("status").and_then(Value::as_str) {
+            Some("succeeded") => return Ok(()),
+            Some("pending" | "queued" | "running") => {}
+            other => return Err(format!("ended {other:?}").into()),
+        }
+    }
+}
+
+type Socket = tokio_tungstenite::WebSocketStream<tokio::net::TcpStream>;
+
+async fn monitor(asked: &Asked) -> Result<Socket, Failure> {
+    let address = asked.url.trim_start_matches("http://").to_owned();
+    let mut request = format!("ws://{address}/api/q62/dashboard/agents").into_client_request()?;
+    request.headers_mut().insert("authorization", format!("Bearer {}", asked.key).parse()?);
+    request.headers_mut().insert("sec-websocket-protocol", "muster.v1.json".parse()?);
+    let stream = tokio::net::TcpStream::connect(address).await?;
+    Ok(tokio_tungstenite::client_async(request, stream).await?.0)
+}
+
+/// Counts what comes, and answers heartbeats.
+async fn watch(mut socket: Socket, seen: Arc<AtomicU64>) {
+    while let Some(Ok(message)) = socket.next().await {
+        if let Message::Text(text) = message {
+            if text.as_str() == "{}" {
+                let _ = socket.send(Message::text("{}")).await;
+            } else {
+                seen.fetch_add(text.lines().filter(|line| line.contains("\"ev\"")).count() as u64, Ordering::AcqRel);
+            }
+        }
+    }
+}
+
+/// Seconds of CPU that a process and its threads took.
+fn cpu(pid: u32) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+    let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
+    Some(ticks / 100.0)
+}
