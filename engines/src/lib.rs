@@ -10,6 +10,8 @@ pub mod engine;
 pub mod grammar;
 pub mod registry;
 pub mod versions;
+#[cfg(feature = "repository")]
+pub mod workspace;
 
 pub mod code;
 pub mod data;

@@ -1,15 +1,25 @@
 //! Tables, documents and series (q105 to q121).
 
+#[cfg(feature = "contacts")]
+mod contact_normalise;
 mod csv_profile;
+mod data_drift;
+mod datetime_calculate;
 mod format_convert;
 mod json_diff_patch;
 mod json_query;
 mod json_schema_infer;
 mod json_schema_validate;
 mod json_transform;
+mod record_linkage;
+mod series_resample;
 mod stack;
+mod table_anonymise;
+mod table_expectations;
 #[cfg(feature = "tables")]
 mod table_query;
+mod telemetry_decode;
+mod unit_calculate;
 
 use crate::Engine;
 
@@ -24,4 +34,14 @@ pub static ENGINES: &[&Engine] = &[
     &json_schema_infer::ENGINE,
     &json_diff_patch::ENGINE,
     &format_convert::ENGINE,
+    &record_linkage::ENGINE,
+    &unit_calculate::ENGINE,
+    &datetime_calculate::ENGINE,
+    &table_expectations::ENGINE,
+    &data_drift::ENGINE,
+    &series_resample::ENGINE,
+    &table_anonymise::ENGINE,
+    #[cfg(feature = "contacts")]
+    &contact_normalise::ENGINE,
+    &telemetry_decode::ENGINE,
 ];

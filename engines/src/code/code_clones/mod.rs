@@ -1,0 +1,140 @@
+//! q193: duplicate code.
+
+mod classes;
+mod fingerprint;
+mod lex;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+use classes::Class;
+
+pub static ENGINE: Engine = Engine {
+    number: 193,
+    id: "code-clones",
+    name: "Duplicate code",
+    family: Family::Code,
+    nature: Nature::Pure,
+    summary: "Copied blocks across files (renamed identifiers included) with size, places and duplication share.",
+    inputs: &[
+        "files:array<{path=string,source=string}>:-:required",
+        "min_tokens:integer:-[20..1000]:=50",
+        "normalise_identifiers:boolean:-:=true",
+    ],
+    outputs: &[
+        "clones:array<{tokens=integer,lines=integer,places=array<{path=string,start=integer,end=integer}>}>:-",
+        "duplication:number:-[0..1]",
+    ],
+    method: "Language-neutral lexer, winnowed Rabin-Karp fingerprints (w = min_tokens/2), maximal extension, class merging.",
+    reference: "Schleimer, Wilkerson, Aiken, Winnowing, SIGMOD 2003; Roy, Cordy, Koschke 2009 clone types",
+    example: r#"{
+        "files": [
+            {"path": "a.js", "source": "function sum(list) {\n  let total = 0;\n  for (const item of list) {\n    total += item;\n  }\n  return total;\n}\n"},
+            {"path": "b.js", "source": "// the same, renamed\nfunction add(xs) {\n  let s = 0;\n  for (const x of xs) {\n    s += x;\n  }\n  return s;\n}\n"}
+        ],
+        "min_tokens": 20
+    }"#,
+    function: |input, context| call(clones, input, context),
+    fields: OnceLock::new(),
+};
+
+const MAX_FILES: usize = 10_000;
+/// Of all files, in bytes.
+const MAX_SOURCE: usize = 4 * 1024 * 1024;
+/// Most clones told, and most places of one.
+const MAX_CLONES: usize = 1_000;
+
+#[derive(Deserialize)]
+struct Input {
+    files: Vec<File>,
+    min_tokens: f64,
+    normalise_identifiers: bool,
+}
+
+#[derive(Deserialize)]
+struct File {
+    path: String,
+    source: String,
+}
+
+#[derive(Serialize)]
+struct Output {
+    /// The largest first.
+    clones: Vec<Clone>,
+    /// The share of all tokens that stand in a clone.
+    duplication: f64,
+}
+
+#[derive(Serialize)]
+struct Clone {
+    tokens: usize,
+    /// Of the first place.
+    lines: u32,
+    places: Vec<Place>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    path: String,
+    /// First line, from 1.
+    start: u32,
+    /// Last line.
+    end: u32,
+}
+
+/// A file's tokens: a number for each, which is the same for tokens that count as the same, and the lines they are on.
+struct Tokens {
+    ids: Vec<u32>,
+    lines: Vec<(u32, u32)>,
+}
+
+fn clones(input: Input, context: &Context) -> Result<Output, Failure> {
+    let size: usize = input.files.iter().map(|file| file.source.len()).sum();
+    if size > MAX_SOURCE || input.files.len() > MAX_FILES {
+        let message = format!("at most {MAX_FILES} files of {MAX_SOURCE} bytes together are compared");
+        return Err(Failure::too_large(message));
+    }
+    let least = input.min_tokens as usize;
+    let mut known = HashMap::new();
+    let files: Vec<Tokens> =
+        input.files.iter().map(|file| tokens(file, input.normalise_identifiers, &mut known)).collect();
+    let found = fingerprint::pairs(&files, least);
+    if found.is_cut {
+        context.warn("there is too much that is alike to compare all of it: some clones are left out");
+    }
+    let mut classes = classes::classes(&files, &found.pairs);
+    let duplication = classes::share(&files, &classes);
+    if classes.len() > MAX_CLONES {
+        context.warn(format!("only the largest {MAX_CLONES} clones are told"));
+        classes.truncate(MAX_CLONES);
+    }
+    let clones = classes.iter().map(|class| told(class, &input.files, &files)).collect();
+    Ok(Output { clones, duplication })
+}
+
+fn tokens<'s>(file: &'s File, normalise: bool, known: &mut HashMap<&'s str, u32>) -> Tokens {
+    let mut tokens = Tokens { ids: Vec::new(), lines: Vec::new() };
+    for token in lex::Lexer::new(&file.source, lex::Comments::of(&file.path)) {
+        let text = if normalise { token.kind.normal().unwrap_or(token.text) } else { token.text };
+        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        tokens.ids.push(*known.entry(text).or_insert(next));
+        tokens.lines.push(token.lines);
+    }
+    tokens
+}
+
+fn told(class: &Class, inputs: &[File], files: &[Tokens]) -> Clone {
+    let place = |&(file, at): &(usize, usize)| {
+        let lines = &files.get(file)?.lines;
+        let (first, last) = (lines.get(at)?.0, lines.get(at + class.tokens - 1)?.1);
+        Some(Place { path: inputs.get(file)?.path.clone(), start: first, end: last })
+    };
+    let places: Vec<Place> = class.places.iter().filter_map(place).take(MAX_CLONES).collect();
+    Clone { tokens: class.tokens, lines: places.first().map_or(0, |place| place.end - place.start + 1), places }
+}

@@ -1,0 +1,138 @@
+//! q190: code complexity.
+
+mod function;
+mod halstead;
+mod kinds;
+mod measure;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::syntax;
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 190,
+    id: "code-complexity",
+    name: "Code complexity",
+    family: Family::Code,
+    nature: Nature::Pure,
+    summary: "Cyclomatic, cognitive and Halstead measures, nesting, parameters and maintainability per function with the worst offenders.",
+    inputs: &[
+        "source:string:-:required",
+        "language:enum(auto|rust|python|javascript|typescript|go|java|c):-:=auto",
+        "limits:map<number>:-:={\"cyclomatic\":10,\"cognitive\":15,\"lines\":60}",
+    ],
+    outputs: &[
+        "functions:array<{name=string,start=integer,lines=integer,cyclomatic=integer,cognitive=integer,nesting=integer,parameters=integer}>:-",
+        "halstead:map<number>:-",
+        "maintainability:number:-[0..100]",
+        "over_limit:array<string>:-",
+    ],
+    method: "Decision-node count + 1; SonarSource cognitive increments; MI = max(0, 100*(171 - 5.2 ln V - 0.23 CC - 16.2 ln LOC)/171).",
+    reference: "McCabe 1976; Campbell, Cognitive Complexity white paper (SonarSource 2018/2023); Halstead 1977",
+    example: r#"{
+        "source": "def f(a, b):\n    if a and b:\n        return 1\n    for i in range(3):\n        if i:\n            a += i\n    return a\n",
+        "language": "python",
+        "limits": {"cyclomatic": 4, "nesting": 3}
+    }"#,
+    function: |input, context| call(complexity, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Most functions of one source.
+const MAX_FUNCTIONS: usize = 10_000;
+/// What a limit may be set for.
+const MEASURES: [&str; 5] = ["cognitive", "cyclomatic", "lines", "nesting", "parameters"];
+
+#[derive(Deserialize)]
+struct Input {
+    source: String,
+    language: String,
+    limits: BTreeMap<String, f64>,
+}
+
+#[derive(Serialize)]
+struct Output {
+    functions: Vec<Function>,
+    /// Of the whole source.
+    halstead: BTreeMap<&'static str, f64>,
+    /// Of the whole source.
+    maintainability: f64,
+    /// The worst first, by how many times its limit a measure is.
+    over_limit: Vec<String>,
+}
+
+#[derive(Serialize, Default)]
+struct Function {
+    name: String,
+    /// Its first line, from 1.
+    start: usize,
+    lines: usize,
+    /// Of its own; named functions within have theirs.
+    cyclomatic: usize,
+    /// With the functions within.
+    cognitive: usize,
+    /// How deep control structures stand within one another.
+    nesting: usize,
+    parameters: usize,
+}
+
+fn complexity(input: Input, context: &Context) -> Result<Output, Failure> {
+    for name in input.limits.keys() {
+        if !MEASURES.contains(&name.as_str()) {
+            let known = MEASURES.join(", ");
+            return Err(Failure::invalid(&["limits", name], format!("is no measure: there are {known}")));
+        }
+    }
+    let (language, tree) = syntax::choose(&input.source, &input.language, None, context)?;
+    let errors = syntax::errors(&tree).count;
+    if errors > 0 {
+        context.warn(format!("{errors} places could not be read as {}: the measures leave them out", language.name()));
+    }
+    let mut measured = measure::measure(&tree, &input.source, language);
+    if measured.functions.len() > MAX_FUNCTIONS {
+        context.warn(format!("only the first {MAX_FUNCTIONS} functions are told"));
+        measured.functions.truncate(MAX_FUNCTIONS);
+    }
+    let halstead = measured.halstead.measures();
+    let volume = halstead.get("volume").copied().unwrap_or_default();
+    Ok(Output {
+        maintainability: maintainability(volume, measured.decisions + 1, measured.lines),
+        over_limit: over_limit(&measured.functions, &input.limits),
+        functions: measured.functions,
+        halstead,
+    })
+}
+
+/// Oman and Hagemeister 1992, on the scale of 0 to 100.
+fn maintainability(volume: f64, cyclomatic: usize, lines: usize) -> f64 {
+    let logs = 5.2 * volume.max(1.0).ln() + 16.2 * (lines.max(1) as f64).ln();
+    ((171.0 - logs - 0.23 * cyclomatic as f64) * 100.0 / 171.0).clamp(0.0, 100.0)
+}
+
+fn over_limit(functions: &[Function], limits: &BTreeMap<String, f64>) -> Vec<String> {
+    let mut over: Vec<(f64, String)> = Vec::new();
+    for function in functions {
+        for (name, &limit) in limits {
+            let value = match name.as_str() {
+                "cognitive" => function.cognitive,
+                "cyclomatic" => function.cyclomatic,
+                "lines" => function.lines,
+                "nesting" => function.nesting,
+                _ => function.parameters,
+            } as f64;
+            if value > limit {
+                let text = format!("{} (line {}): {name} {value} > {limit}", function.name, function.start);
+                over.push((if limit > 0.0 { value / limit } else { f64::INFINITY }, text));
+            }
+        }
+    }
+    over.sort_by(|a, b| b.0.total_cmp(&a.0));
+    over.into_iter().map(|(_, text)| text).collect()
+}

@@ -1,0 +1,101 @@
+//! q189: code outline.
+
+mod definitions;
+mod doc;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::syntax;
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 189,
+    id: "code-outline",
+    name: "Code outline",
+    family: Family::Code,
+    nature: Nature::Pure,
+    summary: "Functions, classes, imports, doc comments and spans of a source file in Rust, Python, JavaScript, TypeScript, Go, Java or C.",
+    inputs: &[
+        "source:string:-:required",
+        "language:enum(auto|rust|python|javascript|typescript|go|java|c):-:=auto",
+        "filename:string:-:optional",
+    ],
+    outputs: &[
+        "symbols:array<{name=string,kind=string,start=integer,end=integer,signature=string,doc=string,parent=string}>:-",
+        "imports:array<string>:-",
+        "errors:integer:-",
+        "language:string:-",
+    ],
+    method: "tree-sitter grammars with tags queries per language; parse-error node count.",
+    reference: "tree-sitter tags.scm corpora of each grammar; Language Server Protocol 3.17 SymbolKind",
+    example: r#"{
+        "source": "use std::fmt;\n\n/// A point.\npub struct Point { x: f64 }\n\nimpl Point {\n    /// Where it is.\n    pub fn x(&self) -> f64 { self.x }\n}\n",
+        "filename": "point.rs"
+    }"#,
+    function: |input, context| call(outline, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Most symbols, and most imports, of one source.
+const MAX_SYMBOLS: usize = 10_000;
+
+/// The widest error, in parts, around which symbols are looked for: a query's time grows with its square.
+const MAX_ERROR: u32 = 4_000;
+
+#[derive(Deserialize)]
+struct Input {
+    source: String,
+    language: String,
+    filename: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Output {
+    symbols: Vec<Symbol>,
+    /// What is imported, by the language's own kind of path: `std::fmt`, `os.path`, `react`, `stdio.h`.
+    imports: Vec<String>,
+    errors: usize,
+    language: &'static str,
+}
+
+#[derive(Serialize)]
+struct Symbol {
+    name: String,
+    /// A SymbolKind of the Language Server Protocol in lower case, or `type` or `macro`, which it has not.
+    kind: &'static str,
+    /// First line, from 1.
+    start: usize,
+    /// Last line.
+    end: usize,
+    /// What stands before the body, on one line.
+    signature: String,
+    /// What the comment before it says, or its docstring.
+    doc: String,
+    /// The name of the symbol around it.
+    parent: String,
+}
+
+fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
+    let (language, tree) = syntax::choose(&input.source, &input.language, input.filename.as_deref(), context)?;
+    let errors = syntax::errors(&tree);
+    let found = if errors.widest <= MAX_ERROR {
+        definitions::find(&tree, &input.source, language)?
+    } else {
+        context.warn(format!("most of it could not be read as {}: no symbols are told", language.name()));
+        definitions::Found::default()
+    };
+    let mut symbols = walk::symbols(&tree, &input.source, language, &found);
+    let mut imports = found.imports;
+    if symbols.len() > MAX_SYMBOLS || imports.len() > MAX_SYMBOLS {
+        context.warn(format!("only the first {MAX_SYMBOLS} symbols and imports are told"));
+        symbols.truncate(MAX_SYMBOLS);
+        imports.truncate(MAX_SYMBOLS);
+    }
+    Ok(Output { symbols, imports, errors: errors.count, language: language.name() })
+}

@@ -1,0 +1,191 @@
+//! From definitions to symbols: what they stand in, what is said before them.
+
+use std::ops::Range;
+
+use tree_sitter::{Node, Tree};
+
+use super::definitions::{Definition, Found};
+use super::{MAX_SYMBOLS, Symbol, doc};
+use crate::code::syntax::{Below, Language, Moved, advance, text};
+
+/// The longest signature, in characters.
+const MAX_SIGNATURE: usize = 300;
+
+/// Stand between a comment and what it tells of.
+const ATTRIBUTES: [&str; 3] = ["attribute_item", "decorator", "marker_annotation"];
+/// A comment before one of these tells of the definition within.
+const WRAPPERS: [&str; 10] = [
+    "ambient_declaration",
+    "const_declaration",
+    "declaration",
+    "decorated_definition",
+    "export_statement",
+    "expression_statement",
+    "lexical_declaration",
+    "type_declaration",
+    "var_declaration",
+    "variable_declaration",
+];
+
+/// A node whose children are visited.
+#[derive(Default)]
+struct Frame {
+    /// Comments that tell of this node, and that no definition has taken yet, where it is a wrapper.
+    docs: Vec<Range<usize>>,
+    /// Comments met among its children, with nothing after them yet, and the row after which they are not adjacent.
+    pending: Vec<Range<usize>>,
+    pending_row: usize,
+    /// The last row of the last child that is no comment.
+    code_row: Option<usize>,
+    is_wrapper: bool,
+    is_scope: bool,
+}
+
+struct Walk<'a> {
+    source: &'a str,
+    language: Language,
+    found: &'a Found,
+    frames: Vec<Frame>,
+    /// Names of the definitions around, and whether functions in them are methods.
+    scopes: Vec<(&'a str, bool)>,
+    symbols: Vec<Symbol>,
+}
+
+/// In the order of the source; one more than the most at most.
+pub(super) fn symbols(tree: &Tree, source: &str, language: Language, found: &Found) -> Vec<Symbol> {
+    let frames = vec![Frame::default()];
+    let mut walk = Walk { source, language, found, frames, scopes: Vec::new(), symbols: Vec::new() };
+    let mut cursor = tree.walk();
+    loop {
+        let frame = walk.visit(cursor.node());
+        let below = if frame.is_some() { Below::Enter } else { Below::Skip };
+        let leaf = cursor.node().child_count() == 0;
+        match frame {
+            Some(frame) if !leaf => walk.frames.push(frame),
+            Some(frame) if frame.is_scope => drop(walk.scopes.pop()),
+            _ => {}
+        }
+        match advance(&mut cursor, below) {
+            Some(Moved::Down) => {}
+            Some(Moved::Up(levels)) => (0..levels).for_each(|_| walk.leave()),
+            None => return walk.symbols,
+        }
+        if walk.symbols.len() > MAX_SYMBOLS {
+            return walk.symbols;
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn leave(&mut self) {
+        if self.frames.pop().is_some_and(|frame| frame.is_scope) {
+            self.scopes.pop();
+        }
+    }
+
+    /// The frame of a node that is gone into.
+    fn visit(&mut self, node: Node<'_>) -> Option<Frame> {
+        let around = self.frames.last_mut()?;
+        if node.kind().ends_with("comment") {
+            around.comment(node);
+            return None;
+        }
+        if !node.is_named() {
+            return Some(Frame::default());
+        }
+        if ATTRIBUTES.contains(&node.kind()) {
+            around.pending_row = node.end_position().row;
+            return None;
+        }
+        let mut docs = std::mem::take(&mut around.pending);
+        if around.pending_row + 1 < node.start_position().row {
+            docs.clear();
+        }
+        if docs.is_empty() && around.is_wrapper {
+            docs = std::mem::take(&mut around.docs);
+        }
+        around.code_row = Some(last_row(node));
+        let definition = self.found.definitions.get(&node.id());
+        if let Some(definition) = definition {
+            self.define(node, definition, &docs);
+        }
+        let is_wrapper = WRAPPERS.contains(&node.kind());
+        Some(Frame { docs, is_wrapper, is_scope: definition.is_some(), ..Frame::default() })
+    }
+
+    fn define(&mut self, node: Node<'_>, definition: &'a Definition, docs: &[Range<usize>]) {
+        let (parent, in_type) = self.scopes.last().copied().unwrap_or_default();
+        let is_type = matches!(definition.kind, "class" | "struct" | "enum" | "interface" | "scope");
+        self.scopes.push((&definition.name, is_type));
+        let kind = match definition.kind {
+            "scope" => return,
+            "function" if in_type => "method",
+            kind => kind,
+        };
+        let comments = docs.iter().filter_map(|range| self.source.get(range.clone()));
+        let doc = doc::docstring(node, self.source, self.language)
+            .unwrap_or_else(|| doc::of_comments(comments, self.language));
+        self.symbols.push(Symbol {
+            name: definition.name.clone(),
+            kind,
+            start: node.start_position().row + 1,
+            end: last_row(node) + 1,
+            signature: signature(node, self.source),
+            doc,
+            parent: definition.parent.clone().unwrap_or_else(|| parent.to_owned()),
+        });
+    }
+}
+
+impl Frame {
+    fn comment(&mut self, node: Node<'_>) {
+        // Behind code on its line it tells of that.
+        if self.code_row == Some(node.start_position().row) {
+            return;
+        }
+        if self.pending_row + 1 < node.start_position().row {
+            self.pending.clear();
+        }
+        self.pending.push(node.byte_range());
+        self.pending_row = last_row(node);
+    }
+}
+
+/// A node that ends in a line break ends on the line that it breaks.
+fn last_row(node: Node<'_>) -> usize {
+    let end = node.end_position();
+    if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
+}
+
+/// What stands before the body, on one line.
+fn signature(node: Node<'_>, source: &str) -> String {
+    let whole = text(node, source);
+    let head = match body(node) {
+        Some(body) => source.get(node.start_byte()..body.start_byte()).unwrap_or(whole),
+        None => whole.split_once('{').map_or(whole, |(head, _)| head),
+    };
+    let mut line = String::new();
+    for word in head.split_whitespace() {
+        if line.len() > MAX_SIGNATURE {
+            break;
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.extend(word.chars().take(MAX_SIGNATURE));
+    }
+    let line: String = line.chars().take(MAX_SIGNATURE).collect();
+    line.trim_end_matches([';', ':', ' ']).to_owned()
+}
+
+fn body(node: Node<'_>) -> Option<Node<'_>> {
+    let of_value = |field: &str| own_body(node.child_by_field_name(field)?);
+    let declared = || {
+        let declarator = node.named_child(0).filter(|child| child.kind() == "variable_declarator")?;
+        own_body(declarator.child_by_field_name("value")?)
+    };
+    own_body(node).or_else(|| of_value("value")).or_else(|| of_value("right")).or_else(declared)
+}
+
+fn own_body(node: Node<'_>) -> Option<Node<'_>> {
+    // The fields of a tuple struct are all it has to say.
+    node.child_by_field_name("body").filter(|body| body.kind() != "ordered_field_declaration_list")
+}

@@ -1,0 +1,231 @@
+//! q188: code search.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use grep_matcher::Matcher as _;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use ignore::overrides::{Override, OverrideBuilder};
+use serde::{Deserialize, Serialize};
+
+use crate::engine::call;
+use crate::workspace::{Entry, Hidden, Kind, MAX_DEPTH, Walk, Workspace};
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 188,
+    id: "code-search",
+    name: "Code search",
+    family: Family::Code,
+    nature: Nature::Workspace,
+    summary: "Regex or literal search over a workspace path with context lines, globs and per-file counts.",
+    inputs: &[
+        "pattern:string:-:required",
+        "path:string:-:=.",
+        "literal:boolean:-:=false",
+        "glob:array<string>:-:=[]",
+        "context:integer:-[0..20]:=2",
+        "max_results:integer:-[1..10000]:=200",
+        "ignore_case:boolean:-:=false",
+    ],
+    outputs: &[
+        "matches:array<{path=string,line=integer,column=integer,text=string,before=array<string>,after=array<string>}>:-",
+        "files:integer:-",
+        "truncated:boolean:-",
+    ],
+    method: "grep-searcher with memory caps and binary skip.",
+    reference: "ripgrep integration tests; POSIX grep context semantics",
+    example: r#"{"pattern": "TODO", "path": "docs", "literal": true, "glob": ["*.rs", "*.md"], "context": 1}"#,
+    function: |input, context| call(search, input, context),
+    fields: OnceLock::new(),
+};
+
+/// The longest line that is shown whole, in bytes.
+const MAX_LINE: usize = 1_000;
+/// The text of all lines shown, in bytes.
+const MAX_TEXT: usize = 4 * 1024 * 1024;
+/// A compiled pattern, in bytes.
+const MAX_PATTERN: usize = 4 * 1024 * 1024;
+const MAX_GLOBS: usize = 100;
+/// In bytes.
+const MAX_GLOB: usize = 1_000;
+
+#[derive(Deserialize)]
+struct Input {
+    pattern: String,
+    path: String,
+    literal: bool,
+    glob: Vec<String>,
+    context: f64,
+    max_results: f64,
+    ignore_case: bool,
+}
+
+#[derive(Serialize)]
+struct Output {
+    matches: Vec<Found>,
+    /// Files with a match.
+    files: usize,
+    truncated: bool,
+    /// Lines that match, by file.
+    counts: BTreeMap<String, usize>,
+}
+
+/// A line that matches.
+#[derive(Serialize)]
+struct Found {
+    path: String,
+    /// From 1.
+    line: usize,
+    /// Where the first match begins, in bytes from 1 (as ripgrep's `--column`).
+    column: usize,
+    text: String,
+    before: Vec<String>,
+    after: Vec<String>,
+}
+
+fn search(input: Input, context: &Context) -> Result<Output, Failure> {
+    let workspace = Workspace::open(context)?;
+    let from = workspace.find(&input.path)?;
+    let matcher = matcher(&input)?;
+    let mut walk = Walk::new(&workspace, &from, MAX_DEPTH, Hidden::LeftOut).with_overrides(globs(&input.glob)?);
+    let (around, most) = (input.context as usize, input.max_results as usize);
+    let mut output = Output { matches: Vec::new(), files: 0, truncated: false, counts: BTreeMap::new() };
+    let mut text_left = MAX_TEXT;
+    for entry in walk.by_ref().filter(|entry| entry.kind == Kind::File) {
+        let Some(text) = workspace.read_or_warn(&entry).and_then(text) else { continue };
+        // One more than is shown, to know whether there is one.
+        let mut lines = lines_that_match(&matcher, &text, (most - output.matches.len()).saturating_add(1))?;
+        if output.matches.len() + lines.len() > most {
+            lines.truncate(most - output.matches.len());
+            output.truncated = true;
+        }
+        add(&mut output, &entry, &text, &lines, around, &mut text_left);
+        if output.truncated {
+            context.warn("there are more matches: narrow the pattern, the path or the globs, or raise max_results");
+            break;
+        }
+    }
+    if walk.unentered > 0 {
+        context.warn(format!("{} folders more than {MAX_DEPTH} deep were not searched", walk.unentered));
+    }
+    output.truncated |= walk.stopped || walk.unentered > 0;
+    Ok(output)
+}
+
+fn matcher(input: &Input) -> Result<RegexMatcher, Failure> {
+    RegexMatcherBuilder::new()
+        .multi_line(true)
+        .fixed_strings(input.literal)
+        .case_insensitive(input.ignore_case)
+        .crlf(true)
+        .size_limit(MAX_PATTERN)
+        .dfa_size_limit(MAX_PATTERN)
+        .build(&input.pattern)
+        .map_err(|error| Failure::invalid(&["pattern"], format!("cannot be searched for, line by line: {error}")))
+}
+
+fn globs(globs: &[String]) -> Result<Override, Failure> {
+    if globs.len() > MAX_GLOBS {
+        return Err(Failure::too_large(format!("a search takes at most {MAX_GLOBS} globs")));
+    }
+    let mut builder = OverrideBuilder::new("/");
+    for (at, glob) in globs.iter().enumerate() {
+        let invalid = |message: String| Failure::invalid(&["glob", &at.to_string()], message);
+        if glob.len() > MAX_GLOB {
+            return Err(invalid(format!("is longer than {MAX_GLOB} bytes")));
+        }
+        builder.add(glob).map_err(|error| invalid(format!("is no glob: {error}")))?;
+    }
+    builder.build().map_err(|error| Failure::invalid(&["glob"], error.to_string()))
+}
+
+/// Bytes that are text, in UTF-8 or something like it; `None` of binary files, which hold a NUL byte.
+fn text(bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let wide = |order: fn([u8; 2]) -> u16, bytes: &[u8]| {
+        let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|&pair| order(pair)).collect();
+        Some(String::from_utf16_lossy(&units).into_bytes())
+    };
+    match bytes.as_slice() {
+        [0xff, 0xfe, rest @ ..] => wide(u16::from_le_bytes, rest),
+        [0xfe, 0xff, rest @ ..] => wide(u16::from_be_bytes, rest),
+        [0xef, 0xbb, 0xbf, rest @ ..] if !rest.contains(&0) => Some(rest.to_vec()),
+        all if all.contains(&0) => None,
+        _ => Some(bytes),
+    }
+}
+
+/// The first `most` lines that match: number from 1, and column from 1.
+fn lines_that_match(matcher: &RegexMatcher, text: &[u8], most: usize) -> Result<Vec<(usize, usize)>, Failure> {
+    let mut builder = SearcherBuilder::new();
+    builder.line_number(true).bom_sniffing(false).binary_detection(BinaryDetection::none());
+    if let Some(terminator) = matcher.line_terminator() {
+        builder.line_terminator(terminator);
+    }
+    let mut lines = Lines { matcher, found: Vec::new(), most };
+    builder.build().search_slice(matcher, text, &mut lines).map_err(Failure::internal)?;
+    Ok(lines.found)
+}
+
+struct Lines<'m> {
+    matcher: &'m RegexMatcher,
+    found: Vec<(usize, usize)>,
+    most: usize,
+}
+
+impl Sink for Lines<'_> {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        let line = found.line_number().and_then(|line| usize::try_from(line).ok()).unwrap_or_default();
+        let at = self.matcher.find(found.bytes())?.map_or(0, |at| at.start());
+        self.found.push((line, at + 1));
+        Ok(self.found.len() < self.most)
+    }
+}
+
+fn add(
+    output: &mut Output,
+    entry: &Entry,
+    text: &[u8],
+    found: &[(usize, usize)],
+    around: usize,
+    text_left: &mut usize,
+) {
+    if found.is_empty() {
+        return;
+    }
+    output.files += 1;
+    let path = entry.shown();
+    let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    let shown =
+        |from: usize, to: usize| lines.get(from..to.min(lines.len())).into_iter().flatten().map(|line| show(line));
+    for &(line, column) in found {
+        let at = line.saturating_sub(1);
+        let before: Vec<_> = shown(at.saturating_sub(around), at).collect();
+        let after: Vec<_> = shown(line, line + around).collect();
+        let text = lines.get(at).map(|line| show(line)).unwrap_or_default();
+        let size = before.iter().chain(&after).map(String::len).sum::<usize>() + text.len();
+        let Some(left) = text_left.checked_sub(size) else {
+            output.truncated = true;
+            return;
+        };
+        *text_left = left;
+        *output.counts.entry(path.clone()).or_default() += 1;
+        output.matches.push(Found { path: path.clone(), line, column, text, before, after });
+    }
+}
+
+/// A line without its end, cut where it is long.
+fn show(line: &[u8]) -> String {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    match line.get(..MAX_LINE) {
+        Some(start) if line.len() > MAX_LINE => format!("{}…", String::from_utf8_lossy(start)),
+        _ => String::from_utf8_lossy(line).into_owned(),
+    }
+}

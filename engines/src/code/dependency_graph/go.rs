@@ -1,0 +1,44 @@
+//! go.mod (the Go Modules Reference, "go.mod files").
+
+use super::graph::Graph;
+
+pub(super) fn module(text: &str, graph: &mut Graph) -> Result<(), String> {
+    let (mut from, mut block, mut wished, mut replaced) = (None, "", Vec::new(), Vec::new());
+    for line in text.lines() {
+        let (code, comment) = line.split_once("//").unwrap_or((line, ""));
+        let mut words: Vec<&str> = code.split_whitespace().collect();
+        if words.as_slice() == [")"] {
+            block = "";
+            continue;
+        }
+        if let [directive, "("] = words.as_slice() {
+            block = directive;
+            continue;
+        }
+        let directive = if block.is_empty() && !words.is_empty() { words.remove(0) } else { block };
+        match (directive, words.as_slice()) {
+            ("module", [name]) => from = Some(graph.root(name.trim_matches('"'), "")),
+            ("require", [name, version]) => {
+                wished.push((name.trim_matches('"').to_owned(), (*version).to_owned(), comment.trim() == "indirect"));
+            }
+            ("replace", words) => {
+                let (old, new) = match words {
+                    [old, "=>", new @ ..] | [old, _, "=>", new @ ..] => (old, new),
+                    _ => return Err(format!("`{}` is no replacement", code.trim())),
+                };
+                replaced.push((old.trim_matches('"').to_owned(), new.join("@")));
+            }
+            _ => {}
+        }
+    }
+    let from = from.ok_or("has no `module`")?;
+    for (name, version, indirect) in wished {
+        let instead = replaced.iter().find(|(old, _)| *old == name).map(|(_, new)| new);
+        let key = graph.add(&name, instead.unwrap_or(&version));
+        // Who asks for an indirect one is not in the file.
+        if !indirect {
+            graph.edge(&from, &key);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! q194: what depends on what, from manifests and lockfiles.
+
+mod cargo;
+mod go;
+mod graph;
+mod maven;
+mod npm;
+mod python;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use self::graph::Graph;
+use super::xml;
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 194,
+    id: "dependency-graph",
+    name: "Dependency graph",
+    family: Family::Code,
+    nature: Nature::Pure,
+    summary: "Direct and transitive dependencies from manifests and lockfiles: depth, cycles, duplicates, fan-in and \
+              why-paths.",
+    inputs: &[
+        "manifests:array<{path=string,content=string}>:-:required",
+        "ecosystem:enum(auto|cargo|npm|python|go|maven):-:=auto",
+        "why:string:-:optional",
+    ],
+    outputs: &[
+        "packages:array<{name=string,version=string,direct=boolean,depth=integer,dependents=integer}>:-",
+        "edges:array<array<string>>:-",
+        "cycles:array<array<string>>:-",
+        "duplicates:map<array<string>>:-",
+        "why:array<array<string>>:-",
+    ],
+    method: "Cargo.lock, package-lock v2/v3, requirements/poetry/uv lock, go.mod, pom.xml readers; Tarjan SCC and BFS \
+             depth.",
+    reference: "Cargo.lock v3/v4, npm package-lock v3 and PEP 751 formats",
+    example: r#"{
+        "manifests": [{"path": "Cargo.lock", "content": "version = 3\n[[package]]\nname = \"a\"\nversion = \"0.1.0\"\ndependencies = [\"b\"]\n[[package]]\nname = \"b\"\nversion = \"1.0.0\"\nsource = \"registry+https://github.com/rust-lang/cargo-index\"\n"}],
+        "why": "b"
+    }"#,
+    function: |input, context| call(read, input, context),
+    fields: OnceLock::new(),
+};
+
+#[derive(Deserialize)]
+struct Input {
+    manifests: Vec<Manifest>,
+    ecosystem: Ecosystem,
+    why: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    path: String,
+    content: String,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Ecosystem {
+    Auto,
+    Cargo,
+    Npm,
+    Python,
+    Go,
+    Maven,
+}
+
+/// A package is told by its name, or by `name@version` where there are several versions of it.
+#[derive(Serialize)]
+struct Output {
+    packages: Vec<Package>,
+    edges: Vec<[String; 2]>,
+    /// Packages that lead to each other.
+    cycles: Vec<Vec<String>>,
+    /// Versions, by the names that have several.
+    duplicates: BTreeMap<String, Vec<String>>,
+    /// From a package of one's own to the one that is asked for, the shortest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Vec<Vec<String>>>,
+}
+
+#[derive(Serialize)]
+struct Package {
+    name: String,
+    version: String,
+    direct: bool,
+    /// 0 for one's own, 1 for what they name; -1 where nothing leads to it.
+    depth: i64,
+    /// Packages that name it.
+    dependents: usize,
+}
+
+/// A file's format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Format {
+    // Lockfiles come first: what manifests ask for is looked up in them.
+    CargoLock,
+    NpmLock,
+    PythonLock,
+    CargoToml,
+    PackageJson,
+    Pyproject,
+    Requirements,
+    GoMod,
+    Pom,
+}
+
+fn read(input: Input, context: &Context) -> Result<Output, Failure> {
+    let mut files = Vec::new();
+    for (at, manifest) in input.manifests.iter().enumerate() {
+        let format = format(manifest, input.ecosystem).ok_or_else(|| {
+            let message = format!(
+                "{} is no file that is read: give Cargo.lock, Cargo.toml, package-lock.json, package.json, poetry.lock, \
+                 uv.lock, pylock.toml, pyproject.toml, requirements.txt, go.mod or pom.xml, or say the ecosystem",
+                manifest.path
+            );
+            Failure::invalid(&["manifests", &at.to_string(), "path"], message)
+        })?;
+        files.push((format, at, manifest));
+    }
+    files.sort_by_key(|(format, at, _)| (*format, *at));
+    let mut graph = Graph::default();
+    for (format, at, manifest) in files {
+        let text = manifest.content.as_str();
+        let outcome = match format {
+            Format::CargoLock => cargo::lock(text, &mut graph),
+            Format::CargoToml => cargo::manifest(text, &mut graph),
+            Format::NpmLock => npm::lock(text, &mut graph),
+            Format::PackageJson => npm::manifest(text, &mut graph),
+            Format::PythonLock => python::lock(text, &mut graph),
+            Format::Pyproject => python::pyproject(text, &mut graph),
+            Format::Requirements => python::requirements(text, &mut graph),
+            Format::GoMod => go::module(text, &mut graph),
+            Format::Pom => xml::read(text).and_then(|root| maven::project(&root, &mut graph)),
+        };
+        outcome.map_err(|message| {
+            let place = at.to_string();
+            Failure::invalid(&["manifests", &place, "content"], format!("{}: {message}", manifest.path))
+        })?;
+        graph.check()?;
+    }
+    told(&graph.close(), input.why.as_deref(), context)
+}
+
+fn told(graph: &graph::Closed, why: Option<&str>, context: &Context) -> Result<Output, Failure> {
+    if graph.packages().any(|package| package.depth < 0) {
+        context.warn("packages of depth -1 are named by none that is known here: give the lockfile too");
+    }
+    let why = why.map(|wanted| graph.why(wanted, context));
+    Ok(Output {
+        packages: graph.packages().collect(),
+        edges: graph.edges(),
+        cycles: graph.cycles(),
+        duplicates: graph.duplicates(),
+        why,
+    })
+}
+
+fn format(manifest: &Manifest, ecosystem: Ecosystem) -> Option<Format> {
+    let name = manifest.path.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
+    let known = match name.as_str() {
+        "cargo.lock" => Some(Format::CargoLock),
+        "cargo.toml" => Some(Format::CargoToml),
+        "package-lock.json" | "npm-shrinkwrap.json" => Some(Format::NpmLock),
+        "package.json" => Some(Format::PackageJson),
+        "poetry.lock" | "uv.lock" => Some(Format::PythonLock),
+        "pyproject.toml" => Some(Format::Pyproject),
+        "go.mod" => Some(Format::GoMod),
+        "pom.xml" => Some(Format::Pom),
+        name if name.starts_with("pylock.") => Some(Format::PythonLock),
+        name if name.contains("requirements") || name.contains("constraints") => Some(Format::Requirements),
+        _ => None,
+    };
+    let has = |text: &str| manifest.content.contains(text);
+    known.or(match ecosystem {
+        Ecosystem::Auto => None,
+        Ecosystem::Cargo if has("[[package]]") => Some(Format::CargoLock),
+        Ecosystem::Cargo => Some(Format::CargoToml),
+        Ecosystem::Npm if has("\"lockfileVersion\"") => Some(Format::NpmLock),
+        Ecosystem::Npm => Some(Format::PackageJson),
+        Ecosystem::Python if has("[[package") => Some(Format::PythonLock),
+        Ecosystem::Python if has("[project]") || has("[tool.") => Some(Format::Pyproject),
+        Ecosystem::Python => Some(Format::Requirements),
+        Ecosystem::Go => Some(Format::GoMod),
+        Ecosystem::Maven => Some(Format::Pom),
+    })
+}

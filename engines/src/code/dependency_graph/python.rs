@@ -1,0 +1,119 @@
+//! poetry.lock, uv.lock, pylock.toml (PEP 751), pyproject.toml (PEP 621 and Poetry's) and requirements files.
+
+use toml::{Table, Value};
+
+use super::graph::{Graph, Key};
+
+/// PEP 503: names that differ in case and in `-`, `_` and `.` are one.
+fn normal(name: &str) -> String {
+    let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
+    parts.join("-").to_lowercase()
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(super) fn lock(content: &str, graph: &mut Graph) -> Result<(), String> {
+    let lock: Table = toml::from_str(content).map_err(|error| format!("is no lockfile: {}", error.message()))?;
+    let packages = ["package", "packages"].into_iter().find_map(|field| lock.get(field).and_then(Value::as_array));
+    let packages = packages.ok_or("has no [[package]]")?;
+    let keys: Vec<Key> = packages
+        .iter()
+        .map(|package| {
+            let (name, version) = (normal(text(package, "name")), text(package, "version"));
+            // uv: what is built from this folder.
+            let source = package.get("source");
+            let own =
+                ["editable", "virtual"].iter().any(|kind| source.is_some_and(|source| source.get(kind).is_some()));
+            if own { graph.root(&name, version) } else { graph.add(&name, version) }
+        })
+        .collect();
+    for (package, from) in packages.iter().zip(&keys) {
+        for (name, version) in wants(package) {
+            let to = graph.of_name(&name).find(|key| version.is_none_or(|version| version == key.1)).cloned();
+            if let Some(to) = to {
+                graph.edge(from, &to);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names, and versions where several are locked. Poetry's is a table by name, uv's and PEP 751's an array of tables; uv
+/// has groups of them besides.
+fn wants(package: &Value) -> Vec<(String, Option<&str>)> {
+    let groups = ["optional-dependencies", "dev-dependencies"];
+    let groups = groups.into_iter().filter_map(|groups| package.get(groups).and_then(Value::as_table));
+    let lists = package.get("dependencies").into_iter().chain(groups.flat_map(Table::values));
+    let mut found = Vec::new();
+    for list in lists {
+        match list {
+            Value::Table(table) => found.extend(table.keys().map(|name| (normal(name), None))),
+            list => found.extend(
+                list.as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(|wish| (normal(text(wish, "name")), wish.get("version").and_then(Value::as_str))),
+            ),
+        }
+    }
+    found
+}
+
+pub(super) fn pyproject(content: &str, graph: &mut Graph) -> Result<(), String> {
+    let table: Table = toml::from_str(content).map_err(|error| format!("is no pyproject.toml: {}", error.message()))?;
+    let poetry = table.get("tool").and_then(|tool| tool.get("poetry"));
+    let project = table.get("project");
+    let of = |field: &str| {
+        project
+            .map(|project| text(project, field))
+            .filter(|text| !text.is_empty())
+            .or_else(|| poetry.map(|p| text(p, field)))
+    };
+    let name = of("name").filter(|name| !name.is_empty()).ok_or("has no [project] with a name")?;
+    let from = graph.root(&normal(name), of("version").unwrap_or_default());
+    let optional = project.and_then(|project| project.get("optional-dependencies")).and_then(Value::as_table);
+    let groups = table.get("dependency-groups").and_then(Value::as_table);
+    let lists = project.and_then(|project| project.get("dependencies")).into_iter();
+    let lists =
+        lists.chain(optional.into_iter().flat_map(Table::values)).chain(groups.into_iter().flat_map(Table::values));
+    for wish in lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str) {
+        want(Some(&from), wish, graph);
+    }
+    let grouped = poetry.and_then(|poetry| poetry.get("group")).and_then(Value::as_table);
+    let sections = [poetry].into_iter().flatten().chain(grouped.into_iter().flat_map(Table::values));
+    for section in sections.filter_map(|section| section.get("dependencies").and_then(Value::as_table)) {
+        for (name, wish) in section.iter().filter(|(name, _)| *name != "python") {
+            graph.want(Some(&from), &normal(name), wish.as_str().unwrap_or_else(|| text(wish, "version")));
+        }
+    }
+    Ok(())
+}
+
+/// The lines of pip's requirements file format that name packages.
+pub(super) fn requirements(content: &str, graph: &mut Graph) -> Result<(), String> {
+    let joined = content.replace("\\\r\n", " ").replace("\\\n", " ");
+    for line in joined.lines() {
+        // A comment begins at the line's start or after white space: `#` is in URLs too.
+        let line = line.split(" #").next().unwrap_or_default().trim();
+        if !line.is_empty() && !line.starts_with(['#', '-']) {
+            want(None, line, graph);
+        }
+    }
+    Ok(())
+}
+
+/// PEP 508: `name[extra] >= 1.0 ; marker`, or `name @ url`.
+fn want(from: Option<&Key>, wish: &str, graph: &mut Graph) {
+    let wish = wish.split([';']).next().unwrap_or_default().split(" --").next().unwrap_or_default().trim();
+    let end = wish.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(wish.len());
+    let (name, rest) = wish.split_at(end);
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or(rest, |(_, rest)| rest);
+    let requirement = rest.trim().trim_start_matches('(').trim_end_matches(')').trim();
+    let pinned = requirement.strip_prefix("==").filter(|version| !version.contains([',', '*', '='])).map(str::trim);
+    if !name.is_empty() {
+        graph.want(from, &normal(name), pinned.unwrap_or(requirement));
+    }
+}

@@ -1,0 +1,135 @@
+//! q196: licences by their texts, expressions and conflicts.
+
+mod compatible;
+mod expression;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 196,
+    id: "licence-detect",
+    name: "Licence detection and compatibility",
+    family: Family::Code,
+    nature: Nature::Pure,
+    summary: "Which SPDX licence a text is, validity of a licence expression, and conflicts between component licences \
+              and the project's.",
+    inputs: &[
+        "text:string:-:optional",
+        "expression:string:-:optional",
+        "project_licence:string:-:optional",
+        "components:array<{name=string,licence=string}>:-:=[]",
+    ],
+    outputs: &[
+        "licence:string:-",
+        "confidence:number:-[0..1]",
+        "expression:{valid=boolean,normalised=string,licences=array<string>}:-",
+        "conflicts:array<{component=string,licence=string,reason=string}>:-",
+        "obligations:array<string>:-",
+    ],
+    method: "SPDX matching guidelines normalisation, Sorensen-Dice on bigrams against embedded texts; compatibility \
+             matrix for the common 30 licences.",
+    reference: "SPDX License List 3.2x texts and matching guidelines (Annex B); SPDX expression Annex D; FSF \
+                compatibility list",
+    example: r#"{
+        "expression": "MIT OR (Apache-2.0 AND BSD-3-Clause)", "project_licence": "MIT",
+        "components": [{"name": "readline", "licence": "GPL-3.0-or-later"}, {"name": "zlib", "licence": "Zlib"}]
+    }"#,
+    function: |input, context| call(detect, input, context),
+    fields: OnceLock::new(),
+};
+
+const MAX_TEXT: usize = 1024 * 1024;
+const MAX_EXPRESSION: usize = 10_000;
+const MAX_COMPONENTS: usize = 10_000;
+
+#[derive(Deserialize)]
+struct Input {
+    text: Option<String>,
+    expression: Option<String>,
+    /// An expression; of several licences, components have to suit each.
+    project_licence: Option<String>,
+    components: Vec<Component>,
+}
+
+#[derive(Deserialize)]
+struct Component {
+    name: String,
+    licence: String,
+}
+
+#[derive(Serialize)]
+struct Output {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    licence: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expression: Option<expression::Described>,
+    conflicts: Vec<Conflict>,
+    obligations: BTreeSet<String>,
+}
+
+#[derive(Serialize)]
+struct Conflict {
+    component: String,
+    licence: String,
+    reason: String,
+}
+
+fn detect(input: Input, context: &Context) -> Result<Output, Failure> {
+    bounded(&input)?;
+    let found = input.text.as_deref().map(|text| text::identify(text, context));
+    let expression = input.expression.as_deref().map(|text| expression::describe(text, context));
+    let project = input.project_licence.as_deref().map(compatible::Project::parse).transpose()?;
+    if project.is_none() && !input.components.is_empty() {
+        context.warn("no project_licence is given: conflicts are not looked for");
+    }
+    let mut conflicts = Vec::new();
+    let mut bound = BTreeSet::new();
+    for component in &input.components {
+        match expression::parse(&component.licence) {
+            Ok(parsed) => {
+                bound.extend(compatible::obligations(&parsed));
+                if let Some(reason) = project.as_ref().and_then(|project| project.conflict(&parsed)) {
+                    conflicts.push(conflict(component, reason));
+                }
+            }
+            Err(error) => {
+                conflicts.push(conflict(component, format!("is no SPDX licence expression ({error}): ask its author")));
+            }
+        }
+    }
+    let (licence, confidence) = found.map_or((None, None), |(licence, confidence)| (licence, Some(confidence)));
+    for text in [licence.as_deref(), input.expression.as_deref()].into_iter().flatten() {
+        bound.extend(expression::parse(text).iter().flat_map(compatible::obligations));
+    }
+    Ok(Output { licence, confidence, expression, conflicts, obligations: bound })
+}
+
+fn conflict(component: &Component, reason: String) -> Conflict {
+    Conflict { component: component.name.clone(), licence: component.licence.clone(), reason }
+}
+
+fn bounded(input: &Input) -> Result<(), Failure> {
+    if input.text.as_ref().is_some_and(|text| text.len() > MAX_TEXT) {
+        return Err(Failure::too_large(format!("a licence's text has at most {MAX_TEXT} bytes")));
+    }
+    let expressions = input.components.iter().map(|component| &component.licence);
+    let long = |text: &String| text.len() > MAX_EXPRESSION;
+    if expressions.chain(&input.expression).chain(&input.project_licence).any(long) {
+        return Err(Failure::too_large(format!("a licence expression has at most {MAX_EXPRESSION} bytes")));
+    }
+    if input.components.len() > MAX_COMPONENTS {
+        return Err(Failure::too_large(format!("at most {MAX_COMPONENTS} components are compared")));
+    }
+    Ok(())
+}

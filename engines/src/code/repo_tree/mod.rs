@@ -1,0 +1,180 @@
+//! q187: repository tree and size.
+
+mod count;
+mod render;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::call;
+use crate::workspace::{self, Hidden, Walk, Workspace};
+use crate::{Context, Engine, Failure, Family, Nature};
+use count::Counted;
+
+pub static ENGINE: Engine = Engine {
+    number: 187,
+    id: "repo-tree",
+    name: "Repository tree and size",
+    family: Family::Code,
+    nature: Nature::Workspace,
+    summary: "Files under a path to a depth with size, language and lines of code, as tree text, JSON or Markdown (honours ignore files).",
+    inputs: &[
+        "path:string:-:=.",
+        "depth:integer:-[1..32]:=3",
+        "output_format:enum(tree|json|markdown):-:=tree",
+        "include_hidden:boolean:-:=false",
+        "count_lines:boolean:-:=true",
+        "max_entries:integer:-[1..100000]:=5000",
+    ],
+    outputs: &[
+        "output:string:-",
+        "entries:array<{path=string,kind=enum(file|dir|link),size=integer,language=string,lines=integer}>:-",
+        "languages:map<{files=integer,code=integer,comments=integer,blanks=integer}>:-",
+        "total_size:integer:bytes",
+        "truncated:boolean:-",
+    ],
+    method: "ignore-crate walk confined to the workspace root (no symlink escape); tokei counts.",
+    reference: "gitignore(5) semantics; tokei/cloc counting rules with their test fixtures",
+    example: r#"{"path": "docs", "depth": 2, "output_format": "tree"}"#,
+    function: |input, context| call(tree, input, context),
+    fields: OnceLock::new(),
+};
+
+#[derive(Deserialize)]
+struct Input {
+    path: String,
+    depth: f64,
+    output_format: Format,
+    include_hidden: bool,
+    count_lines: bool,
+    max_entries: f64,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Format {
+    Tree,
+    Json,
+    Markdown,
+}
+
+#[derive(Serialize)]
+struct Output {
+    output: String,
+    entries: Vec<Listed>,
+    languages: BTreeMap<&'static str, Totals>,
+    total_size: u64,
+    truncated: bool,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    /// From the workspace folder.
+    path: String,
+    kind: Kind,
+    /// Of a folder, the sum of what is listed below it.
+    size: u64,
+    /// Empty where it is not known.
+    language: &'static str,
+    /// Code, comments and blanks; of text in no known language, its lines; else 0.
+    lines: usize,
+    #[serde(skip)]
+    name: String,
+    #[serde(skip)]
+    depth: usize,
+    /// What a link says.
+    #[serde(skip)]
+    target: Option<String>,
+}
+
+#[derive(Serialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    File,
+    Dir,
+    Link,
+}
+
+#[derive(Serialize, Default)]
+struct Totals {
+    files: usize,
+    code: usize,
+    comments: usize,
+    blanks: usize,
+}
+
+fn tree(input: Input, context: &Context) -> Result<Output, Failure> {
+    let workspace = Workspace::open(context)?;
+    let from = workspace.find(&input.path)?;
+    let hidden = if input.include_hidden { Hidden::Shown } else { Hidden::LeftOut };
+    let mut walk = Walk::new(&workspace, &from, input.depth as usize, hidden);
+    let (mut entries, mut languages, mut truncated) = (Vec::new(), BTreeMap::<_, Totals>::new(), false);
+    for entry in walk.by_ref() {
+        if entries.len() == input.max_entries as usize {
+            context.warn(format!("only the first {} entries are listed: raise max_entries", entries.len()));
+            truncated = true;
+            break;
+        }
+        let mut counted = Counted::default();
+        if entry.kind == workspace::Kind::File {
+            let bytes = if input.count_lines { workspace.read_or_warn(&entry) } else { None };
+            counted = count::count(&entry, bytes.as_deref());
+            if !counted.language.is_empty() {
+                languages.entry(counted.language).or_default().add(&counted);
+            }
+        }
+        entries.push(listed(&entry, &counted));
+    }
+    truncated |= walk.stopped;
+    sum_folders(&mut entries);
+    let total_size = entries.iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.size).sum();
+    let output = render::render(input.output_format, &from.shown(), &entries, &languages);
+    Ok(Output { output, entries, languages, total_size, truncated })
+}
+
+fn listed(entry: &workspace::Entry, counted: &Counted) -> Listed {
+    let kind = match entry.kind {
+        workspace::Kind::File => Kind::File,
+        workspace::Kind::Folder => Kind::Dir,
+        workspace::Kind::Link => Kind::Link,
+    };
+    let name = entry.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Listed {
+        path: entry.shown(),
+        kind,
+        size: if kind == Kind::Dir { 0 } else { entry.size },
+        language: counted.language,
+        lines: counted.lines,
+        name,
+        // A file that was asked for stands as if its folder had been.
+        depth: entry.depth.max(1),
+        target: entry.target(),
+    }
+}
+
+impl Totals {
+    fn add(&mut self, counted: &Counted) {
+        self.files += 1;
+        self.code += counted.code;
+        self.comments += counted.comments;
+        self.blanks += counted.blanks;
+    }
+}
+
+/// Gives each folder the size of the files below it: what follows it and is deeper.
+fn sum_folders(entries: &mut [Listed]) {
+    // At each depth, what was met since the last entry of a lesser depth, going backwards.
+    let mut below = vec![0_u64; workspace::MAX_DEPTH + 2];
+    for entry in entries.iter_mut().rev() {
+        if entry.kind == Kind::Dir {
+            entry.size = below.get_mut(entry.depth + 1).map(std::mem::take).unwrap_or_default();
+        }
+        if let Some(sum) = below.get_mut(entry.depth).filter(|_| entry.kind != Kind::Link) {
+            *sum = sum.saturating_add(entry.size);
+        }
+    }
+}

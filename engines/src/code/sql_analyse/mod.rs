@@ -1,0 +1,196 @@
+//! q201: SQL, read by dialect.
+
+mod kind;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod touched;
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use sqlparser::ast::Statement;
+use sqlparser::dialect::{self, Dialect};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 201,
+    id: "sql-analyse",
+    name: "SQL analysis",
+    family: Family::Code,
+    nature: Nature::Pure,
+    summary: "Parse SQL by dialect: statements, tables and columns touched, joins, dangerous patterns, formatting and \
+              parameter list.",
+    inputs: &["sql:string:-:required", "dialect:enum(generic|postgres|mysql|sqlite|mssql|bigquery):-:=generic"],
+    outputs: &[
+        "statements:array<{kind=string,tables=array<string>,columns=array<string>,writes=boolean}>:-",
+        "problems:array<{rule=string,severity=string,message=string}>:-",
+        "formatted:string:-",
+        "errors:array<string>:-",
+    ],
+    method: "sqlparser AST visitor; rules: write without WHERE, SELECT star, cartesian join, leading wildcard, implicit \
+             cast, string concatenation.",
+    reference: "ISO/IEC 9075; sqlparser-rs dialect tests",
+    example: r#"{"sql": "DELETE FROM users; SELECT * FROM a JOIN b ON a.id=b.id"}"#,
+    function: |input, context| call(analyse, input, context),
+    fields: OnceLock::new(),
+};
+
+/// SQL of one call, in bytes.
+const MAX_SQL: usize = 256 * 1024;
+/// Operators and keywords of one statement. Chains such as `a + b + c` nest as deeply as they are long, and the tree is
+/// walked recursively: this and [`STACK`] belong together.
+const MAX_OPERATORS: usize = 2_000;
+/// Bytes of stack, for trees of that depth in a build that is not optimised.
+const STACK: usize = 128 * 1024 * 1024;
+/// Problems told of one input.
+const MAX_PROBLEMS: usize = 1_000;
+
+#[derive(Deserialize)]
+struct Input {
+    sql: String,
+    dialect: Name,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Name {
+    Generic,
+    Postgres,
+    Mysql,
+    Sqlite,
+    Mssql,
+    Bigquery,
+}
+
+#[derive(Default, Serialize)]
+struct Output {
+    statements: Vec<Described>,
+    problems: Vec<Problem>,
+    formatted: String,
+    errors: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Described {
+    kind: String,
+    /// As they are first named, without CTEs.
+    tables: Vec<String>,
+    /// With the table's name where the statement says which it is.
+    columns: Vec<String>,
+    writes: bool,
+    /// Beyond the declared fields: kinds of joins, and placeholders for parameters.
+    joins: Vec<String>,
+    parameters: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Problem {
+    rule: &'static str,
+    severity: &'static str,
+    message: String,
+}
+
+fn analyse(input: Input, context: &Context) -> Result<Output, Failure> {
+    if input.sql.len() > MAX_SQL {
+        return Err(Failure::too_large(format!("at most {MAX_SQL} bytes of SQL are read in one call")));
+    }
+    let thread = std::thread::Builder::new().stack_size(STACK);
+    let mut output = std::thread::scope(|scope| {
+        let running = thread.spawn_scoped(scope, || read(&input)).map_err(Failure::internal)?;
+        running.join().map_err(|_| Failure::internal("the analysis of the SQL stopped"))
+    })??;
+    if output.problems.len() > MAX_PROBLEMS {
+        output.problems.truncate(MAX_PROBLEMS);
+        context.warn(format!("only the first {MAX_PROBLEMS} problems are told"));
+    }
+    Ok(output)
+}
+
+fn read(input: &Input) -> Result<Output, Failure> {
+    let dialect: &dyn Dialect = match input.dialect {
+        Name::Generic => &dialect::GenericDialect {},
+        Name::Postgres => &dialect::PostgreSqlDialect {},
+        Name::Mysql => &dialect::MySqlDialect {},
+        Name::Sqlite => &dialect::SQLiteDialect {},
+        Name::Mssql => &dialect::MsSqlDialect {},
+        Name::Bigquery => &dialect::BigQueryDialect {},
+    };
+    let mut output = Output { formatted: formatted(input), ..Output::default() };
+    let tokens = match Tokenizer::new(dialect, &input.sql).tokenize_with_location() {
+        Ok(tokens) => tokens,
+        Err(error) => {
+            output.errors.push(error.to_string());
+            return Ok(output);
+        }
+    };
+    let parts: Vec<&[TokenWithSpan]> = tokens.split(|token| token.token == Token::SemiColon).collect();
+    if parts.iter().any(|part| part.iter().filter(|token| nests(&token.token)).count() > MAX_OPERATORS) {
+        return Err(Failure::too_large(format!("at most {MAX_OPERATORS} operators of a statement are read")));
+    }
+    let parse =
+        |tokens: &[TokenWithSpan]| Parser::new(dialect).with_tokens_with_locations(tokens.to_vec()).parse_statements();
+    // As a whole first: bodies of triggers and functions have semicolons in them.
+    let statements = parse(&tokens).unwrap_or_else(|_| {
+        parts
+            .into_iter()
+            .filter_map(|part| parse(part).map_err(|error| output.errors.push(told(error))).ok())
+            .flatten()
+            .collect()
+    });
+    let types = rules::Types::of(&statements);
+    for statement in &statements {
+        output.problems.extend(rules::check(statement, &types));
+    }
+    output.statements = statements.iter().map(described).collect();
+    Ok(output)
+}
+
+fn told(error: ParserError) -> String {
+    match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
+        ParserError::RecursionLimitExceeded => "is nested too deeply".to_owned(),
+    }
+}
+
+/// Whether a token may begin one more level of the tree.
+fn nests(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => !matches!(
+            word.keyword,
+            Keyword::NoKeyword | Keyword::NULL | Keyword::TRUE | Keyword::FALSE | Keyword::DEFAULT
+        ),
+        Token::Comma | Token::Period | Token::LParen | Token::RParen | Token::Whitespace(_) | Token::Number(..) => {
+            false
+        }
+        Token::SingleQuotedString(_) | Token::EOF => false,
+        _ => true,
+    }
+}
+
+fn formatted(input: &Input) -> String {
+    let dialect = match input.dialect {
+        Name::Postgres => sqlformat::Dialect::PostgreSql,
+        Name::Mssql => sqlformat::Dialect::SQLServer,
+        _ => sqlformat::Dialect::Generic,
+    };
+    let options = sqlformat::FormatOptions { uppercase: Some(true), dialect, ..sqlformat::FormatOptions::default() };
+    sqlformat::format(&input.sql, &sqlformat::QueryParams::None, &options)
+}
+
+fn described(statement: &Statement) -> Described {
+    let touched = touched::Touched::of(statement);
+    Described {
+        kind: kind::kind(statement),
+        writes: kind::writes(statement),
+        tables: touched.tables,
+        columns: touched.columns,
+        joins: touched.joins,
+        parameters: touched.parameters,
+    }
+}

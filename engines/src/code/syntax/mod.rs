@@ -1,0 +1,170 @@
+//! Source code as a syntax tree: the languages of this family, which of them a text is in, and its parse.
+
+mod detect;
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree, TreeCursor};
+
+use crate::Failure;
+pub use detect::choose;
+
+/// The longest source that is parsed, in bytes.
+pub const MAX_SOURCE: usize = 512 * 1024;
+/// The deepest tree of those engines whose library goes down into it by recursion.
+pub const MAX_NESTING: usize = 1_000;
+/// A parser reports its progress about every 100 operations: for source code once in 60 to 100 bytes, and once in 30
+/// where nearly all of it is errors. What takes several times that is stopped.
+const LEAST_REPORTS: usize = 2_000;
+const BYTES_OF_A_REPORT: usize = 8;
+
+/// A language with a grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    Rust,
+    Python,
+    JavaScript,
+    TypeScript,
+    /// TypeScript with elements of JSX, where a cast cannot be written `<T>x`.
+    Tsx,
+    Go,
+    Java,
+    C,
+}
+
+impl Language {
+    /// Each with its name; `Tsx` is told as TypeScript.
+    pub const NAMES: [(Self, &'static str); 8] = [
+        (Self::Rust, "rust"),
+        (Self::Python, "python"),
+        (Self::Go, "go"),
+        (Self::Java, "java"),
+        (Self::C, "c"),
+        (Self::JavaScript, "javascript"),
+        (Self::TypeScript, "typescript"),
+        (Self::Tsx, "typescript"),
+    ];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(language, _)| *language == self).map_or("", |(_, name)| name)
+    }
+
+    /// `None` for `auto`.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(language, _)| *language)
+    }
+
+    pub fn grammar(self) -> tree_sitter::Language {
+        match self {
+            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
+            Self::Python => tree_sitter_python::LANGUAGE.into(),
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
+            Self::Go => tree_sitter_go::LANGUAGE.into(),
+            Self::Java => tree_sitter_java::LANGUAGE.into(),
+            Self::C => tree_sitter_c::LANGUAGE.into(),
+        }
+    }
+}
+
+/// Parses `source`, a value of the field `field`.
+///
+/// # Errors
+/// `TooLarge` where it is too long, or takes more work than source code does.
+pub fn parse(source: &str, language: Language, field: &str) -> Result<Tree, Failure> {
+    if source.len() > MAX_SOURCE {
+        return Err(Failure::too_large(format!("{field} is longer than {MAX_SOURCE} bytes: give a part of it")));
+    }
+    let mut parser = Parser::new();
+    parser.set_language(&language.grammar()).map_err(Failure::internal)?;
+    let mut left = LEAST_REPORTS + source.len() / BYTES_OF_A_REPORT;
+    let mut progress = |_: &tree_sitter::ParseState| match left.checked_sub(1) {
+        Some(rest) => {
+            left = rest;
+            ControlFlow::Continue(())
+        }
+        None => ControlFlow::Break(()),
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let bytes = source.as_bytes();
+    let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+    let message = || format!("{field} took too long to parse as {}: is it in this language?", language.name());
+    tree.ok_or_else(|| Failure::too_large(message()))
+}
+
+/// A node's text.
+pub fn text<'s>(node: Node<'_>, source: &'s str) -> &'s str {
+    source.get(node.byte_range()).unwrap_or_default()
+}
+
+/// Goes to what follows in preorder, from below where `down` says so; tells how far up it went, and `None` at the end.
+pub fn advance(cursor: &mut TreeCursor<'_>, down: Below) -> Option<Moved> {
+    if down == Below::Enter && cursor.goto_first_child() {
+        return Some(Moved::Down);
+    }
+    let mut up = 0;
+    loop {
+        if cursor.goto_next_sibling() {
+            return Some(Moved::Up(up));
+        }
+        if !cursor.goto_parent() {
+            return None;
+        }
+        up += 1;
+    }
+}
+
+/// Whether a walk goes into the node that it is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    Enter,
+    Skip,
+}
+
+/// How a walk came to the node that it is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    Down,
+    /// So many levels up, and to the next there.
+    Up(usize),
+}
+
+/// What a tree says that it could not read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Errors {
+    /// Nodes that are errors, or missing.
+    pub count: usize,
+    /// The most parts that one error has.
+    pub widest: u32,
+}
+
+pub fn errors(tree: &Tree) -> Errors {
+    let mut cursor = tree.walk();
+    let mut errors = Errors::default();
+    loop {
+        let node = cursor.node();
+        errors.count += usize::from(node.is_error() || node.is_missing());
+        if node.is_error() {
+            errors.widest = errors.widest.max(node.child_count());
+        }
+        let below = if node.has_error() { Below::Enter } else { Below::Skip };
+        if advance(&mut cursor, below).is_none() {
+            return errors;
+        }
+    }
+}
+
+/// How deep a tree is.
+pub fn depth(tree: &Tree) -> usize {
+    let mut cursor = tree.walk();
+    let (mut depth, mut deepest) = (1_usize, 1);
+    while let Some(moved) = advance(&mut cursor, Below::Enter) {
+        match moved {
+            Moved::Down => depth += 1,
+            Moved::Up(levels) => depth = depth.saturating_sub(levels),
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}

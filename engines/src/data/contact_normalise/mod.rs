@@ -1,0 +1,166 @@
+//! q120: Contact normalisation.
+
+mod email;
+mod name;
+mod phone;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use phonenumber::country;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 120,
+    id: "contact-normalise",
+    name: "Contact normalisation",
+    family: Family::Data,
+    nature: Nature::Pure,
+    summary: "Normalise and validate phone numbers to E.164, e-mail addresses and names of a contact list, with type and country.",
+    inputs: &[
+        "contacts:array<{id=string,phone?=string,email?=string,name?=string}>:-:required",
+        "default_country:string:iso3166:=US",
+    ],
+    outputs: &[
+        "contacts:array<{id=string,e164=string,phone_valid=boolean,phone_type=string,country=string,email=string,email_valid=boolean,name=string,problems=array<string>}>:-",
+        "duplicates:array<array<string>>:-",
+    ],
+    method: "libphonenumber metadata (phonenumber crate); RFC 5321/5322 addr-spec grammar without DNS; NFC and title-case names.",
+    reference: "ITU-T E.164; Google libphonenumber metadata and tests; RFC 5321 section 4.1.2",
+    example: r#"{
+        "contacts": [
+            {"id": "1", "phone": "020 7031 3000", "email": "Jo.Bloggs@Example.ORG", "name": "JO BLOGGS"},
+            {"id": "2", "phone": "+44 20 7031 3000", "name": "bloggs  o'neill"},
+            {"id": "3", "email": "nobody@@example.org"}
+        ],
+        "default_country": "GB"
+    }"#,
+    function: |input, context| call(normalise, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Most contacts of one call.
+const MAX_CONTACTS: usize = 20_000;
+
+#[derive(Deserialize)]
+struct Input {
+    contacts: Vec<Given>,
+    default_country: String,
+}
+
+#[derive(Deserialize)]
+struct Given {
+    id: String,
+    phone: Option<String>,
+    email: Option<String>,
+    name: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Output {
+    contacts: Vec<Contact>,
+    /// The ids of contacts that share a valid number or address, directly or by way of another.
+    duplicates: Vec<Vec<String>>,
+}
+
+/// Texts are empty where nothing was given or could be read.
+#[derive(Default, Serialize)]
+struct Contact {
+    id: String,
+    e164: String,
+    phone_valid: bool,
+    /// As libphonenumber names it, such as `fixed_line_or_mobile`.
+    phone_type: String,
+    /// ISO 3166-1 alpha-2.
+    country: String,
+    email: String,
+    email_valid: bool,
+    name: String,
+    problems: Vec<String>,
+}
+
+fn normalise(input: Input, context: &Context) -> Result<Output, Failure> {
+    if input.contacts.len() > MAX_CONTACTS {
+        return Err(Failure::too_large(format!("contacts are more than {MAX_CONTACTS}: give them in parts")));
+    }
+    let country: country::Id = input.default_country.trim().to_uppercase().parse().map_err(|_| {
+        Failure::invalid(&["default_country"], "is no country that has telephones: write two letters such as NO")
+    })?;
+    let contacts: Vec<Contact> = input.contacts.into_iter().map(|given| contact(given, country, context)).collect();
+    let duplicates = duplicates(&contacts);
+    Ok(Output { contacts, duplicates })
+}
+
+fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
+    let mut contact = Contact { id: given.id, ..Contact::default() };
+    let told = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    if let Some(text) = told(given.phone) {
+        match phone::read(&text, country) {
+            Ok(phone) => {
+                if !phone.valid {
+                    contact.problems.push("phone: no network gives out this number".to_owned());
+                }
+                if let Some(extension) = phone.extension {
+                    context.warn(format!("{}: E.164 has no room for the extension {extension}", contact.id));
+                }
+                contact.e164 = phone.e164;
+                contact.phone_valid = phone.valid;
+                contact.phone_type = phone.kind;
+                contact.country = phone.country;
+            }
+            Err(problem) => contact.problems.push(format!("phone: {problem}")),
+        }
+    }
+    if let Some(text) = told(given.email) {
+        match email::read(text.trim()) {
+            Ok(address) => (contact.email, contact.email_valid) = (address, true),
+            Err(problem) => {
+                contact.email = text.trim().to_owned();
+                contact.problems.push(format!("email: {problem}"));
+            }
+        }
+    }
+    if let Some(text) = told(given.name) {
+        contact.name = name::tidy(&text);
+        if !contact.name.chars().any(char::is_alphabetic) {
+            contact.problems.push("name: has no letter".to_owned());
+        }
+    }
+    contact
+}
+
+/// Groups, each in the order of the input, by the first of each.
+fn duplicates(contacts: &[Contact]) -> Vec<Vec<String>> {
+    let mut group: Vec<usize> = (0..contacts.len()).collect();
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, contact) in contacts.iter().enumerate() {
+        let phone = contact.phone_valid.then(|| contact.e164.clone());
+        // Two people whose addresses differ by case alone are unheard of.
+        let email = contact.email_valid.then(|| contact.email.to_lowercase());
+        for key in phone.into_iter().chain(email) {
+            let other = *first.entry(key).or_insert(index);
+            let (one, other) = (root(&group, index), root(&group, other));
+            if let Some(place) = group.get_mut(one.max(other)) {
+                *place = one.min(other);
+            }
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (index, contact) in contacts.iter().enumerate() {
+        groups.entry(root(&group, index)).or_default().push(contact.id.clone());
+    }
+    groups.into_values().filter(|group| group.len() > 1).collect()
+}
+
+/// The first of a contact's group: each points at one before it, or at itself.
+fn root(group: &[usize], mut index: usize) -> usize {
+    while let Some(&before) = group.get(index).filter(|before| **before < index) {
+        index = before;
+    }
+    index
+}

@@ -1,0 +1,226 @@
+//! q115: Date and time calculation.
+
+mod business;
+mod reading;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Unit, Zoned, ZonedDifference};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+
+pub static ENGINE: Engine = Engine {
+    number: 115,
+    id: "datetime-calculate",
+    name: "Date and time calculation",
+    family: Family::Data,
+    nature: Nature::Pure,
+    summary: "Parse, convert zones, add calendar durations or business days, difference, ISO week and recurrence-safe DST handling.",
+    inputs: &[
+        "operation:enum(parse|convert|add|difference|business-days|range):-:required",
+        "value:string:-:required",
+        "timezone:string:iana:=UTC",
+        "to_timezone:string:iana:optional",
+        "amount:string:-:optional",
+        "other:string:-:optional",
+        "holidays:array<date>:-:=[]",
+    ],
+    outputs: &[
+        "result:string:-",
+        "iso_week:string:-",
+        "epoch:integer:s",
+        "duration:string:-",
+        "business_days:integer:-",
+        "dst:boolean:-",
+    ],
+    method: "jiff zoned arithmetic (RFC 9557, Temporal semantics), bundled IANA database; weekends Sat/Sun unless given.",
+    reference: "RFC 3339, RFC 9557, ISO 8601-1:2019; IANA tzdata",
+    example: r#"{"operation": "add", "value": "2026-03-28T12:00:00", "timezone": "Europe/Paris", "amount": "P1D"}"#,
+    function: |input, context| call(calculate, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Most times of one range.
+const MAX_TIMES: i64 = 1_000;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Operation {
+    Parse,
+    Convert,
+    Add,
+    Difference,
+    BusinessDays,
+    Range,
+}
+
+#[derive(Deserialize)]
+struct Input {
+    operation: Operation,
+    value: String,
+    timezone: String,
+    to_timezone: Option<String>,
+    /// A duration of ISO 8601 or in words; of a difference the largest unit.
+    amount: Option<String>,
+    other: Option<String>,
+    #[serde(deserialize_with = "dates")]
+    holidays: BTreeSet<Date>,
+}
+
+fn dates<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Date>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?;
+    texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
+}
+
+#[derive(Default, Serialize)]
+struct Output {
+    result: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iso_week: Option<String>,
+    /// Seconds since 1970 of the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<i64>,
+    /// What was added, or the time that passed, as ISO 8601.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    business_days: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dst: Option<bool>,
+}
+
+impl Output {
+    fn at(time: &Zoned) -> Self {
+        let week = time.date().iso_week_date();
+        Self {
+            result: time.to_string(),
+            iso_week: Some(format!("{:04}-W{:02}", week.year(), week.week())),
+            epoch: Some(time.timestamp().as_second()),
+            dst: Some(time.time_zone().to_offset_info(time.timestamp()).dst().is_dst()),
+            ..Self::default()
+        }
+    }
+}
+
+fn calculate(input: Input, context: &Context) -> Result<Output, Failure> {
+    let zone = zone("timezone", &input.timezone)?;
+    let value = reading::read("value", &input.value, &zone, context)?;
+    match input.operation {
+        Operation::Parse => Ok(Output::at(&shown(value, &input)?)),
+        Operation::Convert => {
+            needed("to_timezone", input.to_timezone.as_ref())?;
+            Ok(Output::at(&shown(value, &input)?))
+        }
+        Operation::Add => add(value, &input),
+        Operation::Difference => difference(&value, &other(&input, &zone, context)?, &input),
+        Operation::BusinessDays => match &input.other {
+            Some(_) => {
+                let days = business::count(value.date(), other(&input, &zone, context)?.date(), &input.holidays);
+                Ok(Output { result: days.to_string(), business_days: Some(days), ..Output::default() })
+            }
+            None => add_business(value, &input),
+        },
+        Operation::Range => range(&value, &other(&input, &zone, context)?, &input, context),
+    }
+}
+
+fn zone(field: &str, name: &str) -> Result<TimeZone, Failure> {
+    let unknown = |_| Failure::invalid(&[field], "is no IANA time zone: write one such as Europe/Oslo or UTC");
+    TimeZone::get(name.trim()).map_err(unknown)
+}
+
+fn needed<'a, T>(field: &str, value: Option<&'a T>) -> Result<&'a T, Failure> {
+    value.ok_or_else(|| Failure::invalid(&[field], "is needed for this operation"))
+}
+
+fn other(input: &Input, zone: &TimeZone, context: &Context) -> Result<Zoned, Failure> {
+    reading::read("other", needed("other", input.other.as_ref())?, zone, context)
+}
+
+/// In the zone that was asked for.
+fn shown(time: Zoned, input: &Input) -> Result<Zoned, Failure> {
+    match &input.to_timezone {
+        Some(name) => Ok(time.with_time_zone(zone("to_timezone", name)?)),
+        None => Ok(time),
+    }
+}
+
+fn outside(error: jiff::Error) -> Failure {
+    Failure::invalid(&["amount"], format!("leads out of the years -9999 to 9999: {error}"))
+}
+
+fn add(value: Zoned, input: &Input) -> Result<Output, Failure> {
+    let amount = needed("amount", input.amount.as_ref())?;
+    if business::days(amount).is_some_and(|_| business::in_words(amount)) {
+        return add_business(value, input);
+    }
+    let span = reading::span(amount)?;
+    let sum = shown(value.checked_add(span).map_err(outside)?, input)?;
+    Ok(Output { duration: Some(span.to_string()), ..Output::at(&sum) })
+}
+
+fn add_business(value: Zoned, input: &Input) -> Result<Output, Failure> {
+    let amount = needed("amount", input.amount.as_ref())?;
+    let days = business::days(amount).ok_or_else(|| {
+        Failure::invalid(&["amount"], "must be a number of days, such as 5 or -3; or give other, to count up to it")
+    })?;
+    let date = business::add(value.date(), days, &input.holidays)?;
+    let sum = value.with().date(date).build().map_err(outside)?;
+    let passed = value.date().until(date).map_err(outside)?;
+    Ok(Output { duration: Some(passed.to_string()), business_days: Some(days), ..Output::at(&shown(sum, input)?) })
+}
+
+/// The result is in calendar units, by the zone of `value`; the duration is what passed on a stopwatch.
+fn difference(value: &Zoned, other: &Zoned, input: &Input) -> Result<Output, Failure> {
+    let largest = input.amount.as_deref().map_or(Ok(Unit::Year), reading::unit)?;
+    let other = other.with_time_zone(value.time_zone().clone());
+    let calendar = value.until(ZonedDifference::new(&other).largest(largest)).map_err(outside)?;
+    let days = business::count(value.date(), other.date(), &input.holidays);
+    Ok(Output {
+        result: calendar.to_string(),
+        duration: Some(passed(value, &other)?),
+        business_days: Some(days),
+        ..Output::default()
+    })
+}
+
+fn passed(from: &Zoned, to: &Zoned) -> Result<String, Failure> {
+    let passed = from.timestamp().until((Unit::Hour, to.timestamp())).map_err(outside)?;
+    Ok(passed.to_string())
+}
+
+/// Every time from `value` up to `other`, which is left out, one a line. Each is counted from the first, so that the end of a
+/// short month, or a night in which the clock changes, does not move those after it.
+fn range(value: &Zoned, other: &Zoned, input: &Input, context: &Context) -> Result<Output, Failure> {
+    let step = reading::span(needed("amount", input.amount.as_ref())?)?;
+    let mut times = Vec::new();
+    let mut last = None;
+    for index in 0..=MAX_TIMES {
+        let next = step.checked_mul(index).and_then(|span| value.checked_add(span)).map_err(outside)?;
+        if next.timestamp() >= other.timestamp() {
+            break;
+        }
+        if last.as_ref().is_some_and(|last: &Zoned| next.timestamp() <= last.timestamp()) {
+            return Err(Failure::invalid(&["amount"], "must lead forward, such as P1D or PT15M"));
+        }
+        if index == MAX_TIMES {
+            context.warn(format!("only the first {MAX_TIMES} times are told"));
+            break;
+        }
+        times.push(shown(next.clone(), input)?.to_string());
+        last = Some(next);
+    }
+    Ok(Output {
+        result: times.join("\n"),
+        duration: Some(passed(value, other)?),
+        business_days: Some(business::count(value.date(), other.date(), &input.holidays)),
+        ..Output::default()
+    })
+}

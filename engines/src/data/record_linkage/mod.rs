@@ -1,0 +1,184 @@
+//! q113: Duplicate records and linkage.
+
+mod blocking;
+mod compare;
+mod model;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+use compare::Kind;
+use model::Model;
+
+pub static ENGINE: Engine = Engine {
+    number: 113,
+    id: "record-linkage",
+    name: "Duplicate records and linkage",
+    family: Family::Data,
+    nature: Nature::Pure,
+    summary: "Find the same person, household or item across one or two tables despite typos, with match probability and merged record.",
+    inputs: &[
+        "left:array<any>:-:required",
+        "right:array<any>:-:optional",
+        "fields:array<{name=string,kind=enum(exact|name|text|date|number|phone),weight?=number}>:-:required",
+        "block_on:array<string>:-:=[]",
+        "threshold:number:-[0..1]:=0.85",
+    ],
+    outputs: &[
+        "matches:array<{left=integer,right=integer,score=number,fields=map<number>}>:-",
+        "clusters:array<array<integer>>:-",
+        "review:array<{left=integer,right=integer,score=number}>:-",
+        "compared:integer:-",
+    ],
+    method: "Blocking, field comparators (Jaro-Winkler, Levenshtein, date parts), Fellegi-Sunter log-odds with EM-estimated m/u, union-find clusters.",
+    reference: "Fellegi & Sunter, JASA 64 (1969); Winkler 1990 (MARTHA/MARHTA 0.9611); FEBRL data set 1",
+    example: r#"{
+        "left": [
+            {"name": "Martha Jones", "born": "1980-01-01", "phone": "+44 20 7031 3000"},
+            {"name": "Jones, Marhta", "born": "1980-10-01", "phone": "020 7031 3000"},
+            {"name": "Peter Pan", "born": "1999-09-09"}
+        ],
+        "fields": [
+            {"name": "name", "kind": "name"}, {"name": "born", "kind": "date"}, {"name": "phone", "kind": "phone"}
+        ]
+    }"#,
+    function: |input, context| call(link, input, context),
+    fields: OnceLock::new(),
+};
+
+/// Most pairs that are told as matches, and as ones to review.
+const MAX_TOLD: usize = 20_000;
+
+#[derive(Deserialize)]
+struct Input {
+    left: Vec<Value>,
+    right: Option<Vec<Value>>,
+    fields: Vec<Field>,
+    block_on: Vec<String>,
+    threshold: f64,
+}
+
+#[derive(Deserialize)]
+struct Field {
+    name: String,
+    kind: Kind,
+    /// Of the field's log-odds; 1 where it is not given.
+    weight: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Output {
+    /// From the likeliest. Of one table, both are places in it.
+    matches: Vec<Match>,
+    /// Places in the first table; those of the second count on from its end.
+    clusters: Vec<Vec<usize>>,
+    review: Vec<Doubt>,
+    compared: usize,
+}
+
+#[derive(Serialize)]
+struct Match {
+    left: usize,
+    right: usize,
+    /// The probability that they are the same.
+    score: f64,
+    /// How alike each field is, 0 to 1; one that either lacks is not there.
+    fields: BTreeMap<String, f64>,
+}
+
+#[derive(Serialize)]
+struct Doubt {
+    left: usize,
+    right: usize,
+    score: f64,
+}
+
+type Record = Map<String, Value>;
+
+fn link(input: Input, context: &Context) -> Result<Output, Failure> {
+    if input.fields.is_empty() {
+        return Err(Failure::invalid(&["fields"], "is empty: name the fields that are compared"));
+    }
+    if let Some(index) = input.fields.iter().position(|field| field.weight.is_some_and(|weight| weight < 0.0)) {
+        return Err(Failure::invalid(&["fields", &index.to_string(), "weight"], "must be 0 or more"));
+    }
+    let left = records("left", &input.left)?;
+    let right = input.right.as_deref().map(|right| records("right", right)).transpose()?;
+    let pairs = blocking::pairs(&left, right.as_deref(), &input.block_on)?;
+    let others = right.as_deref().unwrap_or(&left);
+    let alike: Vec<Vec<Option<f64>>> = {
+        let prepared = [&left[..], others].map(|records| compare::prepare(records, &input.fields));
+        let [prepared, other] = &prepared;
+        pairs.iter().map(|&(one, two)| compare::alike(prepared.get(one), other.get(two), &input.fields)).collect()
+    };
+    let model = Model::fitted(&alike, &input.fields, left.len().min(others.len()));
+    let mut scored: Vec<(f64, usize, usize, &Vec<Option<f64>>)> = pairs
+        .iter()
+        .zip(&alike)
+        .map(|(&(one, two), alike)| (model.probability(alike), one, two, alike))
+        .filter(|(score, ..)| *score >= input.threshold / 2.0)
+        .collect();
+    scored.sort_by(|one, two| two.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(two.1, two.2))));
+    let sure = scored.partition_point(|(score, ..)| *score >= input.threshold);
+    let (matched, doubtful) = scored.split_at_checked(sure).unwrap_or_default();
+    if matched.len().max(doubtful.len()) > MAX_TOLD {
+        context.warn(format!("only the first {MAX_TOLD} matches, and as many to review, are told"));
+    }
+    let shift = if right.is_some() { left.len() } else { 0 };
+    let linked = matched.iter().map(|&(_, one, two, _)| (one, two.saturating_add(shift)));
+    let clusters = clusters(linked, left.len().saturating_add(right.as_ref().map_or(0, Vec::len)));
+    let named = |alike: &[Option<f64>]| {
+        let fields = input.fields.iter().zip(alike);
+        fields.filter_map(|(field, alike)| Some((field.name.clone(), (*alike)?))).collect()
+    };
+    let matches = matched.iter().take(MAX_TOLD);
+    let review = doubtful.iter().take(MAX_TOLD);
+    Ok(Output {
+        matches: matches
+            .map(|&(score, left, right, alike)| Match { left, right, score, fields: named(alike) })
+            .collect(),
+        clusters,
+        review: review.map(|&(score, left, right, _)| Doubt { left, right, score }).collect(),
+        compared: pairs.len(),
+    })
+}
+
+fn records<'a>(field: &str, rows: &'a [Value]) -> Result<Vec<&'a Record>, Failure> {
+    let wrong = |index: usize| Failure::invalid(&[field, &index.to_string()], "must be an object of fields");
+    rows.iter().enumerate().map(|(index, row)| row.as_object().ok_or_else(|| wrong(index))).collect()
+}
+
+/// Groups of records that matches join, directly or by way of others.
+fn clusters(linked: impl Iterator<Item = (usize, usize)>, records: usize) -> Vec<Vec<usize>> {
+    let mut parents: Vec<usize> = (0..records).collect();
+    for (one, two) in linked {
+        let (one, two) = (root(&mut parents, one), root(&mut parents, two));
+        if let Some(parent) = parents.get_mut(one.max(two)) {
+            *parent = one.min(two);
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for record in 0..records {
+        groups.entry(root(&mut parents, record)).or_default().push(record);
+    }
+    groups.into_values().filter(|group| group.len() > 1).collect()
+}
+
+/// The first of a record's group; halves the way there for the next time.
+fn root(parents: &mut [usize], mut at: usize) -> usize {
+    while let Some(&parent) = parents.get(at).filter(|parent| **parent != at) {
+        let above = parents.get(parent).copied().unwrap_or(parent);
+        if let Some(place) = parents.get_mut(at) {
+            *place = above;
+        }
+        at = above;
+    }
+    at
+}

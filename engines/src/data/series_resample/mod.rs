@@ -1,0 +1,244 @@
+//! q118: Resample and align series.
+
+mod grid;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::call;
+use crate::{Context, Engine, Failure, Family, Nature};
+use grid::Grid;
+
+pub static ENGINE: Engine = Engine {
+    number: 118,
+    id: "series-resample",
+    name: "Resample and align series",
+    family: Family::Data,
+    nature: Nature::Pure,
+    summary: "Put irregular sensor series on a regular grid with aggregation, gap flags and interpolation, aligning several series.",
+    inputs: &[
+        "series:map<array<{time=datetime,value=number}>>:-:required",
+        "interval:string:iso8601-duration:required",
+        "aggregate:enum(mean|sum|min|max|last|count):-:=mean",
+        "fill:enum(none|linear|previous|zero):-:=none",
+        "max_gap:integer:intervals[0..]:=3",
+        "timezone:string:iana:=UTC",
+    ],
+    outputs: &[
+        "times:array<datetime>:-",
+        "values:map<array<number>>:-",
+        "gaps:array<{series=string,start=datetime,end=datetime}>:-",
+        "completeness:map<number>:-",
+    ],
+    method: "Left-closed buckets anchored at local midnight; linear interpolation only inside gaps <= max_gap.",
+    reference: "pandas DataFrame.resample documented semantics; WMO-No. 8 completeness rules",
+    example: r#"{
+        "series": {
+            "level": [
+                {"time": "2026-11-21T00:05:00Z", "value": 1.2}, {"time": "2026-11-21T00:35:00Z", "value": 1.4},
+                {"time": "2026-11-21T02:10:00Z", "value": 1.9}
+            ],
+            "rain": [{"time": "2026-11-21T00:00:00Z", "value": 0.2}, {"time": "2026-11-21T02:00:00Z", "value": 4.1}]
+        },
+        "interval": "PT1H", "fill": "linear"
+    }"#,
+    function: |input, context| call(resample, input, context),
+    fields: OnceLock::new(),
+};
+
+#[derive(Deserialize)]
+struct Input {
+    series: BTreeMap<String, Vec<Point>>,
+    interval: String,
+    aggregate: Aggregate,
+    fill: Fill,
+    max_gap: f64,
+    timezone: String,
+}
+
+#[derive(Deserialize)]
+struct Point {
+    time: String,
+    value: f64,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Aggregate {
+    Mean,
+    Sum,
+    Min,
+    Max,
+    Last,
+    Count,
+}
+
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Fill {
+    None,
+    Linear,
+    Previous,
+    Zero,
+}
+
+#[derive(Default, Serialize)]
+struct Output {
+    /// The start of each interval.
+    times: Vec<String>,
+    /// One value for each time.
+    values: BTreeMap<String, Vec<f64>>,
+    /// Runs of intervals without a point, before they are filled; the end is that of the last.
+    gaps: Vec<Gap>,
+    /// The share of intervals with a point.
+    completeness: BTreeMap<String, f64>,
+}
+
+#[derive(Serialize)]
+struct Gap {
+    series: String,
+    start: String,
+    end: String,
+}
+
+fn resample(input: Input, context: &Context) -> Result<Output, Failure> {
+    let zone = TimeZone::get(input.timezone.trim())
+        .map_err(|_| Failure::invalid(&["timezone"], "is no IANA time zone: write one such as Europe/Oslo or UTC"))?;
+    let mut series: BTreeMap<&String, Vec<(Timestamp, f64)>> = BTreeMap::new();
+    for (name, points) in &input.series {
+        series.insert(name, in_order(name, points)?);
+    }
+    let times = || series.values().flatten().map(|(time, _)| *time);
+    let (Some(first), Some(last)) = (times().min(), times().max()) else {
+        context.warn("no series has a point");
+        return Ok(Output {
+            values: input.series.into_keys().map(|name| (name, vec![])).collect(),
+            ..Output::default()
+        });
+    };
+    let grid = Grid::over(&input.interval, &zone, first, last, series.len())?;
+    let mut output = Output::default();
+    let mut columns = Vec::new();
+    for (name, points) in series {
+        let mut column = aggregated(name, &points, &grid, input.aggregate)?;
+        let there = column.iter().flatten().count();
+        output.completeness.insert(name.clone(), there as f64 / column.len().max(1) as f64);
+        let gaps = runs(&column);
+        output.gaps.extend(gaps.iter().filter_map(|gap| {
+            let (start, end) = (grid.told(gap.start)?, grid.told(gap.end)?);
+            Some(Gap { series: name.clone(), start, end })
+        }));
+        match input.aggregate {
+            // Nothing was counted: that is a count.
+            Aggregate::Count => column.iter_mut().for_each(|cell| *cell = cell.or(Some(0.0))),
+            _ => gaps.iter().filter(|gap| gap.len() as f64 <= input.max_gap).for_each(|gap| {
+                fill(&mut column, gap, input.fill);
+            }),
+        }
+        match points.is_empty() {
+            true => drop(output.values.insert(name.clone(), vec![])),
+            false => columns.push((name.clone(), column)),
+        }
+    }
+    align(&mut output, columns, &grid, context);
+    Ok(output)
+}
+
+fn in_order(name: &str, points: &[Point]) -> Result<Vec<(Timestamp, f64)>, Failure> {
+    let read = |(index, point): (usize, &Point)| {
+        let time = point.time.parse().map_err(|error: jiff::Error| {
+            Failure::invalid(&["series", name, &index.to_string(), "time"], error.to_string())
+        })?;
+        Ok((time, point.value))
+    };
+    let mut read: Vec<_> = points.iter().enumerate().map(read).collect::<Result<_, Failure>>()?;
+    // Stable: of two points at one time the later in the input is the last.
+    read.sort_by_key(|(time, _)| *time);
+    Ok(read)
+}
+
+/// One cell for each interval, empty where no point is in it.
+fn aggregated(
+    name: &str,
+    points: &[(Timestamp, f64)],
+    grid: &Grid,
+    aggregate: Aggregate,
+) -> Result<Vec<Option<f64>>, Failure> {
+    let mut column = Vec::with_capacity(grid.len());
+    let mut rest = points;
+    for end in grid.ends() {
+        let (inside, after) = rest.split_at(rest.partition_point(|(time, _)| time < end));
+        rest = after;
+        column.push(one(inside, aggregate));
+    }
+    match column.iter().flatten().all(|value| value.is_finite()) {
+        true => Ok(column),
+        false => Err(Failure::invalid(&["series", name], "has values that are too large to add up")),
+    }
+}
+
+fn one(points: &[(Timestamp, f64)], aggregate: Aggregate) -> Option<f64> {
+    let values = || points.iter().map(|(_, value)| *value);
+    let last = values().next_back()?;
+    Some(match aggregate {
+        Aggregate::Mean => values().sum::<f64>() / points.len() as f64,
+        Aggregate::Sum => values().sum(),
+        Aggregate::Min => values().fold(f64::INFINITY, f64::min),
+        Aggregate::Max => values().fold(f64::NEG_INFINITY, f64::max),
+        Aggregate::Last => last,
+        Aggregate::Count => points.len() as f64,
+    })
+}
+
+/// The runs of empty cells.
+fn runs(column: &[Option<f64>]) -> Vec<std::ops::Range<usize>> {
+    let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+    for (index, _) in column.iter().enumerate().filter(|(_, cell)| cell.is_none()) {
+        match runs.last_mut() {
+            Some(run) if run.end == index => run.end = index.saturating_add(1),
+            _ => runs.push(index..index.saturating_add(1)),
+        }
+    }
+    runs
+}
+
+/// Fills one whole gap, where the fill can: a line needs both sides, the previous value one before.
+fn fill(column: &mut [Option<f64>], gap: &std::ops::Range<usize>, fill: Fill) {
+    let before = gap.start.checked_sub(1).and_then(|index| column.get(index).copied().flatten());
+    let after = column.get(gap.end).copied().flatten();
+    let steps = gap.len().saturating_add(1) as f64;
+    for (step, cell) in column.get_mut(gap.clone()).into_iter().flatten().enumerate() {
+        let along = (step as f64 + 1.0) / steps;
+        *cell = match fill {
+            Fill::None => None,
+            Fill::Zero => Some(0.0),
+            Fill::Previous => before,
+            // Weighted, and not by the difference, which may overflow.
+            Fill::Linear => before.zip(after).map(|(before, after)| before * (1.0 - along) + after * along),
+        };
+    }
+}
+
+/// A time at which one series still has no value is left out for all: there is no number that stands for none.
+fn align(output: &mut Output, columns: Vec<(String, Vec<Option<f64>>)>, grid: &Grid, context: &Context) {
+    let whole = |index: &usize| columns.iter().all(|(_, column)| column.get(*index).is_some_and(|cell| cell.is_some()));
+    let kept: Vec<usize> = (0..grid.len()).filter(whole).collect();
+    let dropped = grid.len().saturating_sub(kept.len());
+    if dropped > 0 {
+        context.warn(format!(
+            "{dropped} of {} intervals are left out, as a series has no value there: gaps tells which, fill mends short ones",
+            grid.len()
+        ));
+    }
+    output.times = kept.iter().filter_map(|index| grid.told(*index)).collect();
+    for (name, column) in columns {
+        let values = kept.iter().filter_map(|index| column.get(*index).copied().flatten()).collect();
+        output.values.insert(name, values);
+    }
+}

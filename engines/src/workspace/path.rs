@@ -1,0 +1,63 @@
+//! Paths, taken apart.
+
+use std::ffi::OsString;
+use std::path::{Component, Path};
+
+use crate::Failure;
+
+/// `PATH_MAX` of Linux, in bytes.
+const MAX_PATH: usize = 4_096;
+/// `NAME_MAX` of Linux, in bytes.
+const MAX_NAME: usize = 255;
+
+/// One step of a path.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    Into(OsString),
+    /// `..`, which only a link may say.
+    Up,
+    /// To the workspace folder.
+    Top,
+}
+
+/// A path that a caller gave: only downwards, from the workspace folder.
+pub(super) fn steps_of_input(given: &str) -> Result<Vec<Step>, Failure> {
+    let invalid = |message: &str| Err(Failure::invalid(&["path"], message));
+    if given.is_empty() {
+        return invalid("is empty: give a path within the workspace folder, such as .");
+    }
+    if given.contains('\0') {
+        return invalid("holds a NUL byte, which no path does");
+    }
+    if given.len() > MAX_PATH || given.split('/').any(|name| name.len() > MAX_NAME) {
+        return invalid("is too long for a path");
+    }
+    let mut steps = Vec::new();
+    for component in Path::new(given).components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(name) => steps.push(Step::Into(name.to_owned())),
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(Failure::Outside { path: given.to_owned() });
+            }
+        }
+    }
+    Ok(steps)
+}
+
+/// What a link says, as steps; `None` where it is absolute and does not begin with the workspace folder.
+pub(super) fn steps_of_link(target: &Path, root: &Path) -> Option<Vec<Step>> {
+    let (mut steps, rest) = match target.is_absolute() {
+        true => (vec![Step::Top], target.strip_prefix(root).ok()?),
+        false => (Vec::new(), target),
+    };
+    for component in rest.components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(name) => steps.push(Step::Into(name.to_owned())),
+            Component::ParentDir => steps.push(Step::Up),
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(steps)
+}
