@@ -25,6 +25,7 @@ use muster_providers::EmbeddedAdapter;
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::agents::{Agency, AgentCommands, Controlled, Ground as AgentGround};
 use crate::config::{Config, Source};
 use crate::disaster::{Disaster, DisasterCommands, Ground};
 use crate::live::{Live, Watched};
@@ -76,6 +77,7 @@ pub struct App {
     /// Who tells devices from strangers.
     pub device_directory: Arc<dyn DeviceDirectory>,
     pub engines: Engines,
+    pub agency: Agency,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -143,7 +145,8 @@ impl App {
         let identity = Identity::start(&tree.group("identity"), one(), &store, people)
             .map_err(|error| failed("identity")(&error))?;
         let socket_options = config.feed.options(&config.server.cors_origins);
-        let other = handles.get(1).cloned().unwrap_or_else(Arbiter::current);
+        let arbiter_of = |nth: usize| handles.get(nth).cloned().unwrap_or_else(Arbiter::current);
+        let other = arbiter_of(1);
         let ground = Ground { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
         let disaster = Disaster::start(&config, &ground)?;
         let devices = disaster.devices.directory().clone();
@@ -190,9 +193,21 @@ impl App {
         let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
+        let (config, watched) = (live.borrow().config.clone(), Watched(watched));
+        let ground = AgentGround {
+            tree: &tree,
+            arbiter: arbiter_of(1),
+            store: &store,
+            clock: &clock,
+            feed: &feed,
+            engines: &engines,
+            live: &watched,
+        };
+        let agency = Agency::start(&config, &ground)?;
+        sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
         let parts = probes::Parts {
             data: store_path,
-            live: Watched(watched),
+            live: watched.clone(),
             clock: clock.clone(),
             tree: tree.clone(),
             store: Arc::clone(&store),
@@ -209,7 +224,8 @@ impl App {
         };
 
         let up = async {
-            tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up(), engines.up())
+            tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
+            tokio::join!(engines.up(), agency.tasks.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
@@ -220,7 +236,11 @@ impl App {
         let first_key = first_key(&keys, first.key).await?;
         let first_password = identity.create_first(first.password).await;
         let first_password = first_password.map_err(|error| failed("the first administrator")(&error))?;
-        upkeep::start(&tree.group("upkeep"), one(), vec![snapshots]);
+        upkeep::start(
+            &tree.group("upkeep"),
+            one(),
+            agency.upkeep(&feed, &clock, &watched).into_iter().chain([snapshots]).collect(),
+        );
         let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
         let notices = Notices { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
@@ -241,6 +261,7 @@ impl App {
             devices: disaster.devices,
             firmware: disaster.firmware,
             engines,
+            agency,
             limiter,
             ledger,
             model,
@@ -281,6 +302,10 @@ impl App {
     /// Stops the actors, then closes the store: what was acknowledged is on the disk.
     pub async fn stop(&self) {
         self.drain();
+        let grace = self.live().config.server.shutdown_grace();
+        if let Err(error) = self.agency.tasks.drain(grace).await {
+            tracing::warn!(%error, "tasks did not end in order: steps in flight count as lost by a crash");
+        }
         if let Err(error) = self.ledger.flush().await {
             tracing::warn!(%error, "the ledger is not all in the store: its journal holds the rest");
         }
