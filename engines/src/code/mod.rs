@@ -14,12 +14,14 @@ mod patch_analyse;
 #[cfg(feature = "repository")]
 mod repo_tree;
 mod sbom_build;
-mod stacktrace_analyse;
+mod sql_analyse;
 #[cfg(feature = "ast")]
 mod structural_search;
 #[cfg(feature = "ast")]
 mod syntax;
+mod test_report;
 mod version_resolve;
+mod xml;
 
 use crate::Engine;
 
@@ -33,7 +35,6 @@ pub static ENGINES: &[&Engine] = &[
     &code_outline::ENGINE,
     #[cfg(feature = "ast")]
     &code_complexity::ENGINE,
-    &stacktrace_analyse::ENGINE,
     #[cfg(feature = "ast")]
     &structural_search::ENGINE,
     &code_clones::ENGINE,
@@ -43,4 +44,6 @@ pub static ENGINES: &[&Engine] = &[
     &version_resolve::ENGINE,
     &patch_analyse::ENGINE,
     &changelog_build::ENGINE,
+    &sql_analyse::ENGINE,
+    &test_report::ENGINE,
 ];
