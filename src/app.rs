@@ -217,6 +217,8 @@ impl App {
             vectors: Arc::clone(&embedder) as _,
             model: Arc::clone(&model),
             metrics: metrics.clone(),
+            engines: engines.clone(),
+            tasks: agency.tasks.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
@@ -347,6 +349,22 @@ impl App {
         set("model", "restarts", model.restarts);
         set("sockets", "connections", self.sockets.counts.total() as u64);
         set("sockets", "evicted", self.sockets.evicted());
+        let engines = self.engines.stats();
+        set("engines", "processes", engines.processes as u64);
+        set("engines", "running", engines.running as u64);
+        set("engines", "waiting", engines.waiting as u64);
+        set("engines", "calls", engines.calls);
+        set("engines", "timed_out", engines.timed_out);
+        set("engines", "broken", engines.broken);
+        let tasks = self.agency.tasks.stats();
+        set("tasks", "queued", (tasks.pending + tasks.queued) as u64);
+        set("tasks", "running", tasks.running as u64);
+        set("tasks", "paused", tasks.paused as u64);
+        set("tasks", "waiting", tasks.waiting as u64);
+        set("tasks", "retrying", tasks.retrying as u64);
+        set("tasks", "oldest_seconds", tasks.oldest_seconds);
+        set("tasks", "p50_ms", tasks.p50_ms);
+        set("tasks", "p99_ms", tasks.p99_ms);
         set("health", "score", self.health.report().score.into());
         if let Some(otel) = &self.otel {
             set("telemetry", "dropped_spans", otel.dropped());

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, web};
 use muster_actors::page::Page;
-use muster_actors::task::Asker;
+use muster_actors::task::{Asker, TaskRecord};
 use muster_actors::{Error, Kind};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use super::body::TaskBody;
@@ -17,6 +18,8 @@ use crate::guard::{AgentsRead, Guarded, acting};
 
 /// Longest wait for a change, in seconds.
 const MAX_WAIT: u64 = 60;
+/// From one look whether the server stops to the next.
+const A_LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TaskList {
@@ -79,9 +82,31 @@ pub async fn get(
     let tasks = &app.agency.tasks;
     let record = match wait {
         0 => tasks.get(&id, &asker).await?,
-        seconds => tasks.wait(&id, &asker, after_seq, Duration::from_secs(seconds)).await?,
+        seconds => next_change(&app, &id, &asker, after_seq, Duration::from_secs(seconds)).await?,
     };
     Ok(web::Json(record.into()))
+}
+
+/// The task once it has changed, ended, or the time is over. A server that stops does not wait for it.
+async fn next_change(
+    app: &App,
+    id: &str,
+    asker: &Asker,
+    after_seq: Option<u64>,
+    wait: Duration,
+) -> Result<TaskRecord, Error> {
+    let tasks = &app.agency.tasks;
+    let until = Instant::now() + wait;
+    let mut record = tasks.get(id, asker).await?;
+    let seen = after_seq.unwrap_or(record.seq);
+    while record.seq <= seen && !record.status.ended() && !app.draining() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        record = tasks.wait(id, asker, Some(seen), left.min(A_LOOK)).await?;
+    }
+    Ok(record)
 }
 
 /// A whole number of the query, at most `most`.
