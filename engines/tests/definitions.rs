@@ -14,6 +14,9 @@ pub fn workspace() -> tempfile::TempDir {
 }
 
 pub fn run(engine: &Engine, input: Value) -> Result<Value, muster_engines::Failure> {
+    if engine.nature == Nature::Pure {
+        return engine.run(input, &Context::default());
+    }
     let folder = workspace();
     engine.run(input, &Context::with_workspace(folder.path().to_owned()))
 }

@@ -19,8 +19,8 @@ fn quoted_fields_are_read_as_rfc_4180_says() {
     assert_eq!(output["columns"][2]["max"], "xxx");
 }
 
-/// pandas 2.x of the same text: dtypes int64, float64, bool, object; nunique 3, 3, 2, 3; mean of b 2.1666666666666665;
-/// `read_csv` takes NA and the empty field as missing.
+/// pandas 3.1 of the same text: dtypes int64, float64, bool, str; nunique 4, 3, 2, 3; missing 0, 1, 0, 1; the mean of b
+/// 2.1666666666666665.
 #[test]
 fn types_and_counts_are_those_of_pandas() {
     let output = run(json!({ "csv": "a,b,c,d\n1,1.5,true,x\n2,NA,false,y\n3,3,true,NULL\n10,2e0,true,z\n" }));

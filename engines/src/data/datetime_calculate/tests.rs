@@ -18,7 +18,8 @@ fn examples_of_rfc_3339() {
     assert_eq!(parsed("1937-01-01T12:00:27.87+00:20")["result"], "1937-01-01T11:40:27.87+00:00[UTC]");
 }
 
-/// RFC 9557, section 4.2 (a zone that agrees with its offset) and section 3.4 (one that does not is refused).
+/// RFC 9557: a zone that agrees with its offset, as in its examples; one that must agree and does not is refused
+/// (section 3.4).
 #[test]
 fn examples_of_rfc_9557() {
     let kept = "1996-12-19T16:39:57-08:00[America/Los_Angeles]";
@@ -27,7 +28,7 @@ fn examples_of_rfc_9557() {
     assert!(matches!(ENGINE.run(wrong, &Context::default()), Err(Failure::Invalid { .. })));
 }
 
-/// ISO 8601-1:2019, 4.2.2: the first week has the year's first Thursday; the years' ends are those of its examples.
+/// ISO 8601-1:2019: the first week has the year's first Thursday; the dates are Wikipedia's in "ISO week date".
 #[test]
 fn weeks_at_the_ends_of_years() {
     for (date, week) in [("2005-01-01", "2004-W53"), ("2008-12-29", "2009-W01"), ("2010-01-03", "2009-W53")] {

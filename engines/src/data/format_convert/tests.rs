@@ -110,7 +110,7 @@ fn the_examples_of_toml() {
     assert!(matches!(run("[1]", "json", "toml"), Err(Failure::Invalid { .. })));
 }
 
-/// xmltodict 0.x of the same text gives the same (`xmltodict.parse`), its README's example first.
+/// xmltodict 1.0 of the same text gives the same (`xmltodict.parse`), its README's example first.
 #[test]
 fn xml_is_read_as_xmltodict_reads_it() {
     let content = "<mydocument has=\"an attribute\"><and><many>elements</many><many>more elements</many></and>\

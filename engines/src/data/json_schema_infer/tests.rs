@@ -13,7 +13,7 @@ fn schema(samples: Value) -> Value {
     schema
 }
 
-/// genson 1.x gives the same types and required members of the same samples: `SchemaBuilder.add_object` for each.
+/// genson 1.4 gives the same types and required members of the same samples: `SchemaBuilder.add_object` for each.
 #[test]
 fn types_and_required_members_are_those_of_genson() {
     let inferred =
@@ -27,7 +27,7 @@ fn types_and_required_members_are_those_of_genson() {
     assert_eq!(properties["d"], nested);
 }
 
-/// genson 1.x: an empty object has no properties, an empty array no items.
+/// genson 1.4: an empty object has no properties, an empty array no items.
 #[test]
 fn what_is_empty_says_its_type_only() {
     assert_eq!(schema(json!([{}])), json!({ "type": "object" }));

@@ -8,7 +8,7 @@ use crate::Failure;
 
 /// The version of RFC 8428; a higher one may mean other things.
 const VERSION: u64 = 10;
-/// Times below this are relative to now (section 4.5.3).
+/// Times below this, 2^28, are relative to now (section 4.5.3).
 const ABSOLUTE: f64 = (1_u64 << 28) as f64;
 
 /// The base fields, which hold until another record changes them.

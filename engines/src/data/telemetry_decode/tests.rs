@@ -98,7 +98,8 @@ fn a_voyage_in_two_sentences() {
     }
 }
 
-/// RFC 8428, section 5.1.2: the second example (base fields) and its resolution in section 5.1.5's terms.
+/// RFC 8428, section 5.1: the example of voltage and current with base fields, without its records between; resolved as
+/// section 4.6 says.
 #[test]
 fn base_fields_hold_for_the_records_after_them() {
     let pack = json!([
@@ -118,7 +119,8 @@ fn base_fields_hold_for_the_records_after_them() {
     assert_eq!(output["readings"][2]["time"], "2010-06-08T18:01:16.001Z");
 }
 
-/// RFC 8428, section 5.1.4 (several types of data) and a position by its units; section 4.4 for what must be understood.
+/// RFC 8428, section 5.1: the example of several types of data; a position by its units, and section 4.4's fields that
+/// must be understood, by hand.
 #[test]
 fn values_of_every_type() {
     let pack = json!([
