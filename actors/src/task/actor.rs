@@ -9,6 +9,7 @@ use actix::{Actor, ActorContext, AsyncContext, Context, WrapFuture};
 use futures::FutureExt;
 use muster_store::{Batch, Rec, StoreError, StoreHandle, Tree};
 use tokio::sync::{oneshot, watch};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::book::Book;
 use super::jobs::{Reports, Runner};
@@ -78,6 +79,8 @@ pub struct TaskActor {
     /// What is in memory is no longer what is stored.
     pub(super) broken: bool,
     busy: Option<(u64, Batch)>,
+    /// Ends the telling of logs with the actor.
+    teller: Option<DropGuard>,
 }
 
 /// Whoever waits for the end of the steps in flight.
@@ -130,6 +133,7 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
         read_only,
         broken: false,
         busy: None,
+        teller: None,
     })
 }
 
@@ -147,9 +151,11 @@ impl Actor for TaskActor {
             actor.tick();
             actor.flush(context);
         });
-        let told =
-            teller::run(Arc::clone(&self.runner.trays), self.options.publisher.clone(), self.options.clock.clone());
-        context.spawn(told.into_actor(self));
+        let (publisher, clock) = (self.options.publisher.clone(), self.options.clock.clone());
+        let (told, life) = (teller::run(Arc::clone(&self.runner.trays), publisher, clock), CancellationToken::new());
+        self.teller = Some(life.clone().drop_guard());
+        // Beside the actor: what steps log must not delay a control.
+        self.runner.runtime.spawn(async move { life.run_until_cancelled(told).await });
     }
 }
 

@@ -153,7 +153,8 @@ mod tests {
         assert_eq!(journal.push(op(1), vec![]), 1);
         let (first, batch) = journal.depart().unwrap();
         assert_eq!(batch.ops.len(), 1);
-        (2..=5).for_each(|n| drop(journal.push(op(n), vec![])));
+        let numbers: Vec<u64> = (2..=5).map(|n| journal.push(op(n), vec![])).collect();
+        assert_eq!(numbers, [2, 3, 4, 5]);
         let (second, batch) = journal.depart().unwrap();
         assert_eq!(batch.ops, (2..=5).flat_map(op).collect::<Vec<_>>(), "what waited goes together");
         journal.push(op(6), vec![]);

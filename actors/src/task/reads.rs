@@ -44,7 +44,8 @@ pub(super) struct Watch {
 pub(super) enum Watched {
     Gone,
     Now(Box<TaskRecord>),
-    Later(oneshot::Receiver<Box<TaskRecord>>),
+    /// The next one, after that `seq`.
+    Later(oneshot::Receiver<Box<TaskRecord>>, u64),
 }
 
 /// Live tasks that a filter lets through, newest first.
@@ -205,6 +206,7 @@ impl Handler<Watch> for TaskActor {
             let (decided, record) = (entry.decided, Box::new(entry.shown(now)));
             return self.answer_at(decided, Watched::Now(record), context);
         }
+        let seq = record.seq;
         entry.waiters.retain(|waiter| !waiter.is_closed());
         if entry.waiters.len() >= MAX_WAITERS {
             let message = format!("{MAX_WAITERS} wait for this task already: subscribe to its channel instead");
@@ -212,7 +214,7 @@ impl Handler<Watch> for TaskActor {
         }
         let (waiter, change) = oneshot::channel();
         entry.waiters.push(waiter);
-        Box::pin(ready(Ok(Watched::Later(change))))
+        Box::pin(ready(Ok(Watched::Later(change, seq))))
     }
 }
 

@@ -38,6 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const MAX_BULK: usize = 10_000;
 /// Tasks of a bulk control in one turn of the actor: others go between.
 const BULK_TURN: usize = 64;
+/// How long an actor that is down is let alone.
+const REST: Duration = Duration::from_millis(50);
 /// Longest wait for a change.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
@@ -152,23 +154,27 @@ impl Tasks {
         let mut after_seq = after_seq;
         loop {
             let watch = Watch { id: id.to_owned(), after_seq, asker: asker.clone() };
-            let change = match self.handle.ask_within(PATIENCE, watch).await?? {
-                Watched::Gone => return self.get(id, asker).await,
-                Watched::Now(record) => return Ok(*record),
-                Watched::Later(change) => change,
+            let change = match self.handle.ask_within(PATIENCE, watch).await {
+                Ok(watched) => match watched? {
+                    Watched::Gone => return self.get(id, asker).await,
+                    Watched::Now(record) => return Ok(*record),
+                    Watched::Later(change, seq) => {
+                        // Should the actor die meanwhile, what its successor does is not missed.
+                        after_seq = Some(seq);
+                        change
+                    }
+                },
+                Err(down) if Instant::now() + REST >= until => return Err(down.into()),
+                // It is being started again.
+                Err(_) => {
+                    tokio::time::sleep(REST).await;
+                    continue;
+                }
             };
-            if after_seq.is_none() {
-                // Should the actor die meanwhile, what it did in between is not missed.
-                after_seq = self.find(id).await?.map(|record| record.seq);
-            }
             match tokio::time::timeout_at(until, change).await {
                 Ok(Ok(record)) => return Ok(*record),
+                Ok(Err(_)) => {}
                 Err(_) => return self.get(id, asker).await,
-                Ok(Err(_)) => {
-                    if tokio::time::timeout_at(until, self.handle.up()).await.is_err() {
-                        return self.get(id, asker).await;
-                    }
-                }
             }
         }
     }

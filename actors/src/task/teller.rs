@@ -11,7 +11,7 @@ use crate::feed::Publisher;
 /// How long news is gathered.
 const GATHER: Duration = Duration::from_millis(50);
 /// Most tasks whose news is told in one go; others follow after the next moment.
-const MOST: usize = 512;
+const MOST: usize = 128;
 
 /// Tells for ever.
 pub(super) async fn run(trays: Arc<Trays>, publisher: Publisher, clock: Clock) {

@@ -1,6 +1,6 @@
 //! What a crash and an orderly end of the server do to a task.
 
-use super::{Again, Doing, Illegal, Task, Turn};
+use super::{Again, Illegal, Task, Turn};
 use crate::task::record::Status;
 
 impl Task {
@@ -13,10 +13,11 @@ impl Task {
         if self.inner.clock.is_some() || matches!(self.record.status, Status::Running | Status::Retrying) {
             self.start_clock(turn.now);
         }
-        let Some(hand) = self.inner.hand.as_mut().filter(|hand| hand.doing == Doing::Now) else {
+        if self.doing().is_none() {
             return Ok(());
-        };
-        hand.doing = Doing::Again;
+        }
+        self.abort(Again::Yes, turn);
+        let Some(hand) = &mut self.inner.hand else { return Ok(()) };
         hand.crashes += 1;
         let (crashes, repeatable) = (hand.crashes, hand.repeatable);
         self.record.recovered = true;

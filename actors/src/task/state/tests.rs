@@ -1,1 +1,451 @@
-//! Tests of the state machine.
+//! The table of contract 4, row by row and as a whole; its invariants over random sequences of events.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::task::messages::{Control, FirstPhase, RedirectMode, Verb};
+use crate::task::record::{Basis, Estimate, Owner, Priority, Progress, StepKind, Waiting};
+use crate::task::work::{Admission, Retry, StepSpec};
+
+const NOW: Millis = Millis(1_767_225_600_000);
+
+fn rules() -> TaskSettings {
+    TaskSettings { retries: 2, ..TaskSettings::default() }
+}
+
+fn fresh() -> Task {
+    let progress = Progress {
+        percent: Some(0),
+        completed_steps: 0,
+        total_steps: Some(4),
+        phase: "pending".to_owned(),
+        basis: Basis::Measured,
+        updated_at: NOW,
+    };
+    let record = TaskRecord {
+        id: "task_1".to_owned(),
+        agent: "script".to_owned(),
+        status: Status::Pending,
+        task: "do it".to_owned(),
+        params: json!({}),
+        priority: Priority::Normal,
+        timeout_seconds: 600,
+        owner: Owner { id: "key_1".to_owned(), budget_nanos: None },
+        revision: 0,
+        attempt: 0,
+        seq: 0,
+        created_at: NOW,
+        queued_at: None,
+        started_at: None,
+        finished_at: None,
+        deadline_at: None,
+        ran_ms: 0,
+        paused_ms: 0,
+        progress,
+        estimate: Estimate { p50_seconds: 10, p90_seconds: 20, samples: 0, queue_seconds: 0 },
+        waiting: None,
+        instructions: Vec::new(),
+        controls: Vec::new(),
+        steps: Vec::new(),
+        result: None,
+        partial: None,
+        error: None,
+        recovered: false,
+        usage: Usage::default(),
+    };
+    Task { record, inner: Inner::default() }
+}
+
+fn step(repeatable: bool) -> Event {
+    Event::Next(Next::Step(StepSpec {
+        name: "s".to_owned(),
+        kind: StepKind::Engine,
+        input: json!({}),
+        repeatable,
+        total_steps: Some(4),
+    }))
+}
+
+fn failure(retry: Retry) -> Event {
+    Event::StepFailed { error: StepError::new("AGENT_EXECUTION_ERROR", "x", retry), ms: 1 }
+}
+
+fn verb(verb: Verb, request_id: &str) -> Control {
+    Control { verb, request_id: request_id.to_owned(), if_seq: None, reason: None }
+}
+
+fn redirect(mode: RedirectMode) -> Verb {
+    let agent = (mode == RedirectMode::Agent).then(|| "other".to_owned());
+    Verb::Redirect { mode, instruction: "else".to_owned(), agent }
+}
+
+fn admission() -> Admission {
+    Admission { params: json!({}), default_seconds: 3, total_steps: None }
+}
+
+fn happen(task: &mut Task, event: Event) -> Result<(), Illegal> {
+    let rules = rules();
+    task.apply(event, &mut Turn::new(NOW, &rules))
+}
+
+fn operate(task: &mut Task, control: Control) -> Result<super::control::Given, Refused> {
+    let rules = rules();
+    task.control(&control, "key_1", Some(&admission()), &mut Turn::new(NOW, &rules))
+}
+
+/// A task in this status, by the rows that lead there; running and pausing with a step in flight.
+fn at(status: Status) -> Task {
+    let mut task = fresh();
+    let events = |task: &mut Task, events: Vec<Event>| {
+        events.into_iter().for_each(|event| happen(task, event).unwrap());
+    };
+    use Event::{Admitted, QueueTimeUp};
+    match status {
+        Status::Pending => {}
+        Status::Queued => events(&mut task, vec![Admitted]),
+        Status::Running => events(&mut task, vec![Admitted, step(true)]),
+        Status::Retrying => events(&mut task, vec![Admitted, step(true), failure(Retry::Soon)]),
+        Status::Waiting => {
+            let waiting = Waiting { reason: "input".to_owned(), detail: "x".to_owned() };
+            events(&mut task, vec![Admitted, Event::Next(Next::Wait(waiting))]);
+        }
+        Status::Succeeded => events(&mut task, vec![Admitted, Event::Next(Next::Done(json!(1)))]),
+        Status::Failed => events(&mut task, vec![Admitted, step(true), failure(Retry::Never)]),
+        Status::TimedOut => events(&mut task, vec![Admitted, QueueTimeUp]),
+        Status::Rejected => {
+            let error = TaskError { error_code: "NO".to_owned(), detail: "no".to_owned() };
+            events(&mut task, vec![Event::Vetoed(error)]);
+        }
+        Status::Pausing | Status::Paused | Status::Killed => {
+            events(&mut task, vec![Admitted, step(true)]);
+            let how = match status {
+                Status::Pausing => Verb::Pause { now: false },
+                Status::Paused => Verb::Pause { now: true },
+                _ => Verb::Kill,
+            };
+            operate(&mut task, verb(how, "before")).unwrap();
+        }
+    }
+    assert_eq!(task.status(), status);
+    task
+}
+
+/// Contract 4's table: where an event leads from a status; `None` where it cannot happen.
+fn leads(from: Status, event: &str) -> Option<Status> {
+    use Status::*;
+    Some(match (from, event) {
+        (Pending, "admitted") => Queued,
+        (Pending, "vetoed") => Rejected,
+        (Queued | Retrying, "step") => Running,
+        (Queued | Retrying, "last") => Succeeded,
+        (Queued | Retrying, "wait") => Waiting,
+        (Queued | Retrying, "unplanned") => Failed,
+        (Queued, "queue time up") => TimedOut,
+        (Running, "step done") => Running,
+        (Pausing, "step done") => Paused,
+        (Running, "error, tries left") => Retrying,
+        (Pausing, "error, tries left") => Paused,
+        (Running | Pausing, "error, none left") => Failed,
+        (Running | Pausing | Retrying, "run time up") => TimedOut,
+        _ => return None,
+    })
+}
+
+#[test]
+fn events_lead_where_the_table_says_and_nowhere_else() {
+    let wait = || Waiting { reason: "approval".to_owned(), detail: "x".to_owned() };
+    let events: Vec<(&str, Event)> = vec![
+        ("admitted", Event::Admitted),
+        ("vetoed", Event::Vetoed(TaskError { error_code: "NO".to_owned(), detail: "no".to_owned() })),
+        ("step", step(true)),
+        ("last", Event::Next(Next::Done(json!({})))),
+        ("wait", Event::Next(Next::Wait(wait()))),
+        ("unplanned", Event::Unplanned(StepError::new("X", "x", Retry::Never))),
+        ("queue time up", Event::QueueTimeUp),
+        ("run time up", Event::TimeUp),
+        ("step done", Event::StepDone { usage: Usage::default(), ms: 1 }),
+        ("error, tries left", failure(Retry::Soon)),
+        ("error, none left", failure(Retry::Never)),
+    ];
+    let rules = rules();
+    for from in Status::ALL {
+        for (name, event) in &events {
+            let mut task = at(from);
+            let before = task.clone();
+            let late = if *name == "run time up" { NOW.plus(Duration::from_secs(600)) } else { NOW };
+            let applied = task.apply(event.clone(), &mut Turn::new(late, &rules));
+            let expected = leads(from, name);
+            assert_eq!(applied.is_ok(), expected.is_some(), "{from:?}: {name}");
+            assert_eq!(task.status(), expected.unwrap_or(from), "{from:?}: {name}");
+            if expected.is_none() {
+                assert_eq!(task, before, "{from:?}: {name} changed something");
+            }
+        }
+    }
+}
+
+/// What a verb gives in a status: accepted and where it leads, or already, or refused.
+#[derive(Debug, PartialEq)]
+enum Gives {
+    To(Status),
+    Already,
+    Refused,
+}
+
+fn gives(from: Status, verb: &str) -> Gives {
+    use Gives::{Already, Refused, To};
+    use Status::*;
+    match (verb, from) {
+        ("kill", Killed) => Already,
+        (_, from) if from.ended() => Refused,
+        ("kill", _) => To(Killed),
+        ("pause" | "pause now", Pending) => Refused,
+        ("pause", Running) => To(Pausing),
+        ("pause", Pausing | Paused) | ("pause now", Paused) => Already,
+        ("pause" | "pause now", _) => To(Paused),
+        ("resume", Paused | Waiting) => To(Queued),
+        ("resume", Pausing) => To(Running),
+        ("resume", _) => Already,
+        // It has been given what it waited for.
+        (_, Waiting) => To(Queued),
+        // The step was dropped: that is the boundary that the pause waits for.
+        ("interrupt" | "agent", Pausing) => To(Paused),
+        (_, same) => To(same),
+    }
+}
+
+#[test]
+fn verbs_do_in_every_status_what_the_table_says() {
+    let verbs = [
+        ("pause", Verb::Pause { now: false }),
+        ("pause now", Verb::Pause { now: true }),
+        ("resume", Verb::Resume),
+        ("kill", Verb::Kill),
+        ("steer", redirect(RedirectMode::Steer)),
+        ("interrupt", redirect(RedirectMode::Interrupt)),
+        ("agent", redirect(RedirectMode::Agent)),
+    ];
+    for from in Status::ALL {
+        for (name, what) in &verbs {
+            let mut task = at(from);
+            let before = task.clone();
+            let given = operate(&mut task, verb(what.clone(), "r"));
+            let found = match &given {
+                Ok(given) if given.phase == FirstPhase::Accepted => Gives::To(task.status()),
+                Ok(_) => Gives::Already,
+                Err(_) => Gives::Refused,
+            };
+            assert_eq!(found, gives(from, name), "{from:?}: {name}");
+            match found {
+                Gives::To(_) => {
+                    let redirected = matches!(what, Verb::Redirect { .. });
+                    assert_eq!(task.record.revision, before.record.revision + u32::from(redirected));
+                    assert!(task.record.controls.iter().any(|each| each.request_id == "r"));
+                }
+                _ => assert_eq!(task, before, "{from:?}: {name} changed something"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_control_for_another_seq_is_refused_and_changes_nothing() {
+    let mut task = at(Status::Running);
+    let before = task.clone();
+    let late = Control { if_seq: Some(task.record.seq - 1), ..verb(Verb::Kill, "r") };
+    assert_eq!(operate(&mut task, late), Err(Refused::Moved));
+    assert_eq!(task, before);
+    let exact = Control { if_seq: Some(task.record.seq), ..verb(Verb::Kill, "r") };
+    assert!(operate(&mut task, exact).is_ok());
+}
+
+#[test]
+fn a_pause_remembers_where_to_go_back_to() {
+    let mut waiting = at(Status::Waiting);
+    operate(&mut waiting, verb(Verb::Pause { now: false }, "p")).unwrap();
+    operate(&mut waiting, verb(Verb::Resume, "r")).unwrap();
+    assert_eq!(waiting.status(), Status::Waiting, "what it waits for has not come");
+    let mut retrying = at(Status::Retrying);
+    operate(&mut retrying, verb(Verb::Pause { now: false }, "p")).unwrap();
+    operate(&mut retrying, verb(Verb::Resume, "r")).unwrap();
+    assert_eq!(retrying.status(), Status::Retrying, "its back-off is not over");
+}
+
+#[test]
+fn a_step_that_may_not_be_repeated_waits_for_an_operator_after_a_crash() {
+    let mut task = fresh();
+    happen(&mut task, Event::Admitted).unwrap();
+    happen(&mut task, step(false)).unwrap();
+    happen(&mut task, Event::Lost).unwrap();
+    assert_eq!(task.record.waiting.as_ref().map(|waiting| waiting.reason.as_str()), Some("operator"));
+    operate(&mut task, verb(redirect(RedirectMode::Steer), "s")).unwrap();
+    assert_eq!(task.status(), Status::Waiting, "an instruction does not repeat it");
+    operate(&mut task, verb(Verb::Resume, "r")).unwrap();
+    let key = task.key();
+    happen(&mut task, step(false)).unwrap();
+    assert_eq!((task.key(), task.record.attempt), (key, 2), "the same key once more");
+}
+
+#[test]
+fn a_step_lost_to_three_crashes_fails_and_an_orderly_end_is_no_crash() {
+    let mut task = at(Status::Running);
+    for _ in 0..5 {
+        happen(&mut task, Event::Drained).unwrap();
+        happen(&mut task, Event::Lost).unwrap();
+        happen(&mut task, step(true)).unwrap();
+    }
+    assert!(!task.record.recovered);
+    for _ in 0..2 {
+        happen(&mut task, Event::Lost).unwrap();
+        happen(&mut task, step(true)).unwrap();
+    }
+    assert!(task.record.recovered);
+    happen(&mut task, Event::Lost).unwrap();
+    assert_eq!(task.record.error.map(|error| error.error_code), Some("CRASH_LOOP".to_owned()));
+}
+
+/// What may happen, at random.
+#[derive(Debug, Clone)]
+enum Act {
+    Event(Event),
+    Control(Verb),
+    Pass(u64),
+}
+
+fn acts(crashes: bool) -> impl Strategy<Value = Vec<Act>> {
+    let waiting = Waiting { reason: "input".to_owned(), detail: "x".to_owned() };
+    let mut events = vec![
+        (6, step(true)),
+        (1, step(false)),
+        (1, Event::Next(Next::Done(json!("r")))),
+        (1, Event::Next(Next::Wait(waiting))),
+        (6, Event::StepDone { usage: Usage { prompt: 1, ..Usage::default() }, ms: 1 }),
+        (2, failure(Retry::Soon)),
+        (1, failure(Retry::Never)),
+        (2, Event::Boundary),
+        (2, Event::TimeUp),
+        (1, Event::QueueTimeUp),
+        (4, Event::Admitted),
+    ];
+    if crashes {
+        events.extend([(2, Event::Lost), (1, Event::Drained)]);
+    }
+    let events = prop::strategy::Union::new_weighted(events.into_iter().map(|(w, e)| (w, Just(e))).collect());
+    let verbs = prop::sample::select(vec![
+        Verb::Pause { now: false },
+        Verb::Pause { now: true },
+        Verb::Resume,
+        Verb::Resume,
+        redirect(RedirectMode::Steer),
+        redirect(RedirectMode::Interrupt),
+        redirect(RedirectMode::Agent),
+    ]);
+    let act = prop_oneof![
+        8 => events.prop_map(Act::Event),
+        3 => verbs.prop_map(Act::Control),
+        2 => (1_u64..200_000).prop_map(Act::Pass),
+    ];
+    prop::collection::vec(act, 1..120)
+}
+
+fn counts(status: Status) -> bool {
+    matches!(status, Status::Running | Status::Pausing | Status::Retrying)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Contract 4's invariants.
+    #[test]
+    fn invariants_hold_whatever_happens(acts in acts(true)) {
+        let (rules, mut task, mut now) = (rules(), fresh(), NOW);
+        let (mut accepted, mut ends) = (Vec::new(), BTreeMap::<String, u32>::new());
+        let mut best: HashMap<u32, u8> = HashMap::new();
+        let mut acts = acts;
+        acts.push(Act::Control(Verb::Kill));
+        for (number, act) in acts.into_iter().enumerate() {
+            let (before, mut turn) = (task.clone(), Turn::new(now, &rules));
+            let changed = match act {
+                Act::Event(event) => task.apply(event, &mut turn).is_ok(),
+                Act::Control(what) => {
+                    let request = format!("r{number}");
+                    let given = task.control(&verb(what, &request), "key_1", Some(&admission()), &mut turn);
+                    let taken = given.is_ok_and(|given| given.phase == FirstPhase::Accepted);
+                    if taken {
+                        accepted.push(request);
+                    }
+                    taken
+                }
+                Act::Pass(ms) => {
+                    now = now.plus(Duration::from_millis(ms));
+                    task.progressed(None, now);
+                    true
+                }
+            };
+            let entries = turn.entries;
+            let ended = before.status().ended();
+            if !changed || ended {
+                let status_same = task.record.status == before.record.status && entries.is_empty();
+                prop_assert!(status_same && task.record.seq == before.record.seq && task.record.result == before.record.result);
+            }
+            for (nth, entry) in entries.iter().enumerate() {
+                prop_assert_eq!(entry.seq, before.record.seq + 1 + nth as u64);
+                if entry.event.starts_with("control.") {
+                    *ends.entry(entry.data["idem"].as_str().unwrap().to_owned()).or_default() += 1;
+                }
+            }
+            let running = task.record.steps.iter().filter(|step| step.status == StepStatus::Running).count();
+            prop_assert_eq!(running, usize::from(task.doing().is_some()), "one step at most, and it is the one in hand");
+            if task.doing().is_some() {
+                prop_assert!(matches!(task.status(), Status::Running | Status::Pausing));
+            }
+            let percent = task.record.progress.percent.unwrap_or(0);
+            let most = best.entry(task.record.revision).or_default();
+            prop_assert!(percent >= *most, "{} after {}", percent, most);
+            *most = percent;
+            prop_assert!(task.record.progress.completed_steps >= before.record.progress.completed_steps);
+            prop_assert!(task.record.steps.iter().enumerate().all(|(nth, step)| step.index as usize == nth));
+            prop_assert!(task.record.revision >= before.record.revision);
+        }
+        prop_assert!(task.status().ended());
+        prop_assert!(task.record.controls.iter().all(|each| each.outcome.is_some()));
+        for request in &accepted {
+            prop_assert_eq!(ends.get(request), Some(&1), "{} ended so often", request);
+        }
+        prop_assert_eq!(ends.len(), accepted.len());
+    }
+
+    /// Time paused, queued or waiting does not count, and what passes the bound ends the task.
+    #[test]
+    fn only_time_in_which_it_runs_counts(acts in acts(false)) {
+        let (rules, mut task, mut now) = (rules(), fresh(), NOW);
+        let (mut ran, mut paused) = (0, 0);
+        for (number, act) in acts.into_iter().enumerate() {
+            let mut turn = Turn::new(now, &rules);
+            let before = task.status();
+            match act {
+                Act::Event(event) => drop(task.apply(event, &mut turn).map_err(|_| ())),
+                Act::Control(what) => {
+                    drop(task.control(&verb(what, &format!("r{number}")), "key_1", Some(&admission()), &mut turn));
+                }
+                Act::Pass(ms) => {
+                    now = now.plus(Duration::from_millis(ms));
+                    ran += if counts(before) { ms } else { 0 };
+                    paused += if before == Status::Paused { ms } else { 0 };
+                }
+            }
+            prop_assert_eq!(task.ran_ms(now), ran);
+            if task.status() != Status::Paused {
+                prop_assert_eq!(task.record.paused_ms, paused);
+            }
+            prop_assert_eq!(task.record.deadline_at.is_some(), counts(task.status()));
+            if before != Status::TimedOut && task.status() == Status::TimedOut && before != Status::Queued {
+                prop_assert!(ran >= 600_000, "ended after {} ms", ran);
+            }
+        }
+    }
+}

@@ -1,5 +1,8 @@
 //! Tests of tasks: the actor on paused time, with scripted work.
 
+mod controls;
+mod crashes;
+mod lists;
 mod runs;
 mod script;
 
@@ -25,6 +28,8 @@ struct Bench {
     work: Arc<Script>,
     feed: Arc<Recorder>,
     store: Arc<MemStore>,
+    clock: Clock,
+    settings: TaskSettings,
     me: Asker,
 }
 
@@ -34,24 +39,31 @@ fn key(id: &str) -> Asker {
 
 impl Bench {
     async fn new(tree: &Tree, settings: TaskSettings) -> Self {
-        Self::on(tree, Arc::default(), settings).await
+        Self::on(tree, Arc::default(), Clock::tokio(world::START), settings).await
+    }
+
+    /// The server ends without a word, and another begins on what is stored.
+    async fn again(self) -> Self {
+        self.tree.stop().await;
+        let tree = Tree::new(Arbiter::current(), self.clock.clone());
+        Self::on(&tree, self.store, self.clock, self.settings).await
     }
 
     /// On a store that may hold something.
-    async fn on(tree: &Tree, store: Arc<MemStore>, settings: TaskSettings) -> Self {
+    async fn on(tree: &Tree, store: Arc<MemStore>, clock: Clock, settings: TaskSettings) -> Self {
         let (work, feed) = (Arc::new(Script::default()), Arc::new(Recorder::default()));
         let handle: StoreHandle = Arc::<MemStore>::clone(&store);
         let options = TaskOptions {
             store: handle,
-            clock: Clock::tokio(world::START),
+            clock: clock.clone(),
             publisher: Arc::<Recorder>::clone(&feed),
             work: Arc::<Script>::clone(&work),
-            settings,
+            settings: settings.clone(),
             runtime: None,
         };
         let tasks = Tasks::start(&tree.group("agents"), Arbiter::current(), options);
         tasks.up().await;
-        Self { tree: tree.clone(), tasks, work, feed, store, me: key("key_me") }
+        Self { tree: tree.clone(), tasks, work, feed, store, clock, settings, me: key("key_me") }
     }
 
     /// Accepts a task whose steps do this.
