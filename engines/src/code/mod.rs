@@ -10,11 +10,13 @@ mod code_outline;
 mod code_search;
 mod dependency_graph;
 mod licence_detect;
+mod openapi_diff;
 mod patch_analyse;
 #[cfg(feature = "repository")]
 mod repo_tree;
 mod sbom_build;
 mod sql_analyse;
+mod stacktrace_analyse;
 #[cfg(feature = "ast")]
 mod structural_search;
 #[cfg(feature = "ast")]
@@ -35,6 +37,7 @@ pub static ENGINES: &[&Engine] = &[
     &code_outline::ENGINE,
     #[cfg(feature = "ast")]
     &code_complexity::ENGINE,
+    &stacktrace_analyse::ENGINE,
     #[cfg(feature = "ast")]
     &structural_search::ENGINE,
     &code_clones::ENGINE,
@@ -44,6 +47,7 @@ pub static ENGINES: &[&Engine] = &[
     &version_resolve::ENGINE,
     &patch_analyse::ENGINE,
     &changelog_build::ENGINE,
+    &openapi_diff::ENGINE,
     &sql_analyse::ENGINE,
     &test_report::ENGINE,
 ];

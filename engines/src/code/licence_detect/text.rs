@@ -21,6 +21,11 @@ pub(super) fn identify(text: &str, context: &Context) -> (Option<String>, f64) {
     let given = pairs(text);
     let mut best = ("", 0.0);
     for (name, known) in library() {
+        // Texts of very different length cannot be nearer than the nearest so far.
+        let (few, many) = (given.len().min(known.len()), given.len().max(known.len()));
+        if 2.0 * few as f64 / ((few + many).max(1)) as f64 <= best.1 {
+            continue;
+        }
         let likeness = dice(&given, known);
         if likeness > best.1 {
             best = (name, likeness);
@@ -65,17 +70,14 @@ pub(super) fn dice(a: &[u64], b: &[u64]) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }
-    let (mut common, mut left, mut right) = (0_usize, a.iter().peekable(), b.iter().peekable());
-    while let (Some(x), Some(y)) = (left.peek(), right.peek()) {
-        match x.cmp(y) {
-            std::cmp::Ordering::Less => drop(left.next()),
-            std::cmp::Ordering::Greater => drop(right.next()),
-            std::cmp::Ordering::Equal => {
-                common += 1;
-                left.next();
-                right.next();
-            }
-        }
+    let (few, mut many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    let mut common = 0;
+    for run in few.chunk_by(|x, y| x == y) {
+        let Some(value) = run.first() else { continue };
+        let from = many.partition_point(|other| other < value);
+        let to = many.partition_point(|other| other <= value);
+        common += run.len().min(to - from);
+        many = many.get(to..).unwrap_or_default();
     }
     2.0 * common as f64 / (a.len() + b.len()) as f64
 }

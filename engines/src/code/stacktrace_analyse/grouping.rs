@@ -1,0 +1,130 @@
+//! Which frames are one's own, which of them is to blame, and which reports tell of the same.
+
+use super::{Frame, Innermost, Thrown};
+
+/// Frames that the fingerprint is of.
+const MAX_GROUPED: usize = 20;
+/// Parts of paths of what others wrote.
+const FOREIGN_FILES: [&str; 17] = [
+    "site-packages/",
+    "dist-packages/",
+    "/lib/python",
+    "<frozen ",
+    "<string>",
+    "node_modules/",
+    "node:",
+    "internal/",
+    "<anonymous>",
+    "native",
+    "/rustc/",
+    "/.cargo/",
+    "/library/std/",
+    "/go/src/runtime/",
+    "/pkg/mod/",
+    "/usr/lib/",
+    "/usr/local/go/",
+];
+/// Beginnings of names of what runtimes and standard libraries bring.
+const FOREIGN_NAMES: [&str; 23] = [
+    "java.",
+    "javax.",
+    "jdk.",
+    "sun.",
+    "com.sun.",
+    "kotlin.",
+    "scala.",
+    "org.junit.",
+    "org.springframework.",
+    "System.",
+    "Microsoft.",
+    "std::",
+    "core::",
+    "alloc::",
+    "<core::",
+    "<alloc::",
+    "<std::",
+    "rust_begin_unwind",
+    "__rust",
+    "runtime.",
+    "testing.",
+    "reflect.",
+    "panic",
+];
+
+/// What counts as one's own.
+pub(super) struct Own<'i>(&'i [String]);
+
+impl<'i> Own<'i> {
+    pub(super) fn new(prefixes: &'i [String]) -> Self {
+        Self(prefixes)
+    }
+
+    pub(super) fn is(&self, frame: &Frame) -> bool {
+        if self.0.iter().any(|prefix| !prefix.is_empty()) {
+            let begins =
+                |text: &str| self.0.iter().any(|prefix| !prefix.is_empty() && text.starts_with(prefix.as_str()));
+            return begins(&frame.file) || begins(frame.file.trim_start_matches("./")) || begins(&frame.function);
+        }
+        let file = frame.file.replace('\\', "/");
+        let foreign = FOREIGN_FILES.iter().any(|part| file.contains(part))
+            || FOREIGN_NAMES.iter().any(|name| frame.function.starts_with(name))
+            || frame.function.is_empty();
+        !foreign && (!file.is_empty() || frame.function.contains(['.', ':']))
+    }
+}
+
+/// `function (file:line)` of the innermost own frame, looked for from the root cause outwards.
+pub(super) fn culprit(thrown: &[Thrown], own: &Own<'_>, innermost: Innermost) -> Option<String> {
+    let frame = thrown.iter().rev().find_map(|thrown| match innermost {
+        Innermost::First => thrown.frames.iter().find(|frame| own.is(frame)),
+        Innermost::Last => thrown.frames.iter().rfind(|frame| own.is(frame)),
+    })?;
+    Some(match (frame.file.as_str(), frame.line) {
+        ("", _) => frame.function.clone(),
+        (file, 0) => format!("{} ({file})", frame.function),
+        (file, line) => format!("{} ({file}:{line})", frame.function),
+    })
+}
+
+/// BLAKE3, in hexadecimal, of the types and of the own frames without what differs from run to run and from build to build:
+/// line numbers, folders, addresses, counters. Without own frames all count, without frames the message.
+pub(super) fn fingerprint(language: &str, thrown: &[Thrown], own: &Own<'_>) -> String {
+    let mut parts = vec![language.to_owned()];
+    parts.extend(thrown.iter().map(|thrown| thrown.error.kind.clone()));
+    let all: Vec<&Frame> = thrown.iter().flat_map(|thrown| &thrown.frames).collect();
+    let mine: Vec<&Frame> = all.iter().copied().filter(|frame| own.is(frame)).collect();
+    let frames = if mine.is_empty() { all } else { mine };
+    if frames.is_empty() {
+        parts.extend(thrown.iter().map(|thrown| steady(&thrown.error.message)));
+    }
+    let mut grouped: Vec<String> = frames
+        .into_iter()
+        .map(|frame| {
+            let file = frame.file.rsplit(['/', '\\']).next().unwrap_or_default();
+            format!("{} {}", steady(&frame.function), steady(file))
+        })
+        .collect();
+    // How deep a recursion went is chance.
+    grouped.dedup();
+    parts.extend(grouped.into_iter().take(MAX_GROUPED));
+    blake3::hash(parts.join("\n").as_bytes()).to_hex().to_string()
+}
+
+/// Without words that hold numbers: addresses, hashes, counters, versions, UUIDs. `f1` stays `f`.
+fn steady(text: &str) -> String {
+    let mut steady = String::with_capacity(text.len());
+    for part in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let word = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let hex = word.len() >= 6
+            && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && word.bytes().any(|b| b.is_ascii_digit());
+        let mangled =
+            word.len() == 17 && word.strip_prefix('h').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
+        let address = word.starts_with("0x");
+        if !(hex || mangled || address) {
+            steady.extend(word.chars().filter(|c| !c.is_ascii_digit()));
+        }
+        steady.extend(part.chars().skip(word.chars().count()));
+    }
+    steady
+}
