@@ -99,3 +99,33 @@ fn changed(before: &Statuses, report: &HealthReport) -> Option<Value> {
     let body = || json!({ "status": report.status, "score": report.score, "modules": modules });
     (!modules.is_empty()).then(body)
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_actors::health::{ModuleHealth, OverallStatus};
+
+    use super::*;
+
+    fn report(modules: &[(&'static str, ModuleStatus)]) -> HealthReport {
+        let module = |status| ModuleHealth {
+            status,
+            why: Some("full".to_owned()),
+            critical: true,
+            weight: 1,
+            checked_at: None,
+            took_ms: 0,
+        };
+        let modules = modules.iter().map(|&(name, status)| (name, module(status))).collect();
+        HealthReport { status: OverallStatus::Degraded, score: 50, modules }
+    }
+
+    #[test]
+    fn a_module_that_changes_is_told_and_a_first_look_is_not() {
+        use ModuleStatus::{Degraded, Healthy, Starting};
+        let start = statuses(&report(&[("disk", Starting), ("keys", Healthy)]));
+        assert_eq!(changed(&start, &report(&[("disk", Healthy), ("keys", Healthy)])), None);
+        let told = changed(&start, &report(&[("disk", Healthy), ("keys", Degraded)])).unwrap();
+        let modules = json!([{ "module": "keys", "from": "healthy", "to": "degraded", "why": "full" }]);
+        assert_eq!(told, json!({ "status": "degraded", "score": 50, "modules": modules }));
+    }
+}

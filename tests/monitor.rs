@@ -3,4 +3,5 @@
 mod commands;
 mod doors;
 mod double;
+mod program;
 mod stream;

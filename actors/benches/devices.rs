@@ -32,6 +32,8 @@ struct Nobody;
 impl Publish for Nobody {
     fn publish(&self, _: Vec<Event>) {}
 
+    fn tell(&self, _: Vec<Event>) {}
+
     fn review(&self, _: Review) {}
 
     fn latest(&self, _: Latest) {}

@@ -81,13 +81,13 @@ const TASKS: &[&str] = &["agents", "agents:{id}", "tasks:{id}"];
 
 const EVENTS: [EventRow; 11] = [
     (TASKS, "task.state", state, false),
-    (TASKS, "task.progress", progress, false),
+    (TASKS, "task.progress", progress, true),
     (TASKS, "control.applied", control, false),
     (TASKS, "control.superseded", control, false),
     (TASKS, "control.missed", control, false),
     (&["tasks:{id}"], "task.step", step, false),
-    (&["tasks:{id}"], "task.delta", || json!({ "text": "The first finding is" }), true),
-    (&["tasks:{id}"], "task.end", || json!({ "status": "succeeded" }), false),
+    (&["tasks:{id}"], "task.delta", || json!({ "task_id": "task_01J", "text": "The first finding is" }), true),
+    (&["tasks:{id}"], "task.end", || json!({ "task_id": "task_01J", "status": "succeeded" }), false),
     (&["tasks:{id}:logs"], "log", log, true),
     (&["agents:metrics"], "metrics", metrics, true),
     (&["system"], "breaker.changed", breaker, false),
@@ -107,24 +107,25 @@ fn state() -> Value {
 }
 
 fn progress() -> Value {
-    json!({ "task_id": "task_01J", "percent": 50, "completed_steps": 2, "total_steps": 4, "phase": "complexity" })
+    json!({ "task_id": "task_01J", "revision": 1, "progress": { "percent": 50, "completed_steps": 2, "total_steps": 4,
+        "phase": "complexity", "basis": "measured", "updated_at": "2026-11-21T03:00:00.000Z" } })
 }
 
 fn control() -> Value {
-    json!({ "task_id": "task_01J", "idem": "c1f0", "outcome": "applied" })
+    json!({ "task_id": "task_01J", "idem": "c1f0", "verb": "pause", "outcome": "applied" })
 }
 
 fn step() -> Value {
-    json!({ "index": 1, "name": "complexity", "status": "succeeded", "ms": 12 })
+    json!({ "task_id": "task_01J", "index": 1, "name": "complexity", "status": "succeeded", "ms": 12, "attempt": 1 })
 }
 
 fn log() -> Value {
-    json!({ "n": 17, "step": 1, "level": "info", "text": "read 12 files" })
+    json!({ "task_id": "task_01J", "n": 17, "step": 1, "level": "info", "text": "read 12 files" })
 }
 
 fn metrics() -> Value {
     json!({ "running": 3, "queued": 0, "paused": 1, "workers": 2, "per_second": 1.5, "p50_ms": 120, "p99_ms": 900,
-        "tokens_per_s": 40.0, "breakers": [] })
+        "tokens_per_s": 40.0, "breakers": { "openai": "closed" } })
 }
 
 fn breaker() -> Value {

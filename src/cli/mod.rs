@@ -7,6 +7,7 @@ mod keys;
 mod lacks;
 mod login;
 mod models;
+mod monitor;
 mod prompt;
 mod serve;
 mod session;
@@ -87,6 +88,9 @@ enum Command {
     /// Write a stopped server's store anew, in less space.
     #[command(after_help = "Example:\n  muster compact --data ./data")]
     Compact(verify::CompactArgs),
+    /// Watch the tasks of agents live, and pause, resume, redirect or kill them.
+    #[command(after_help = monitor::EXAMPLES)]
+    Monitor(monitor::MonitorArgs),
     /// Drive a server with simulated devices, over real HTTP and sockets.
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(simulate::SimulateArgs),
@@ -177,6 +181,7 @@ pub fn main() -> ExitCode {
         Command::Restore(args) => backup::restore(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Compact(args) => verify::compact(&args),
+        Command::Monitor(args) => monitor::run(&args),
         Command::Simulate(args) => simulate::run(args),
         Command::EngineWorker(args) => engine_worker::run(args),
     }

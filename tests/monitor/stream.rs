@@ -10,6 +10,8 @@ use super::double::{PATH, Tasks, event, key, monitor};
 use crate::support::KEY;
 use crate::support::server::Muster;
 use crate::support::socket::{Raw, Socket};
+use crate::support::upstream::nobody;
+use crate::support::wire::Wire;
 
 #[tokio::test]
 async fn a_snapshot_and_what_follows_it_are_the_whole_without_loss_or_double() {
@@ -155,4 +157,21 @@ async fn the_server_tells_of_its_own_restarts_and_figures_come_with_their_newest
     let (mut socket, _) = monitor(&muster, &ann.text).await;
     let stands = socket.subscribe(json!({ "ch": "agents:metrics", "snapshot": true })).await;
     assert_eq!(stands["state"][0]["data"]["running"], 3, "{stands}");
+}
+
+#[tokio::test]
+async fn a_breaker_that_opens_is_told() {
+    let provider = Wire::OpenAi.provider(nobody(), "one", "alpha");
+    let muster = Muster::start(&format!("{provider}[chain]\norder = [\"one\"]\nretries = 0\n"));
+    let _tasks = Tasks::behind(&muster);
+    let (mut socket, _) = monitor(&muster, KEY).await;
+    socket.subscribe(json!({ "ch": "system" })).await;
+    let body = json!({ "model": "alpha", "messages": [{ "role": "user", "content": "hi" }] });
+    for _ in 0..20 {
+        let answer = muster.client().post("/v1/chat/completions", &body).await;
+        assert!(answer.status >= 500, "{}", answer.text);
+    }
+    let told = event(&mut socket, "breaker.changed").await;
+    let data = &told["data"];
+    assert_eq!((&data["provider"], &data["from"], &data["to"]), (&json!("one"), &json!("closed"), &json!("open")));
 }

@@ -60,8 +60,9 @@ async fn every_request_of_the_description_gets_the_reply_that_it_tells() {
             sent += 1;
         }
     }
-    let requests = messages.values().filter(|message| message["x-reply"].is_object()).count();
-    assert_eq!(sent, requests, "a new request is sent here too");
+    let requests = messages.values().filter(|message| message["x-reply"].is_object());
+    let examples: usize = requests.map(|message| message["examples"].as_array().unwrap().len()).sum();
+    assert_eq!(sent, examples, "a new request is sent here too");
 }
 
 #[tokio::test]
@@ -99,7 +100,13 @@ async fn its_references_lead_somewhere_and_its_tables_are_the_contracts() {
         "firmware",
         "user:{id}",
         "system",
+        "agents",
+        "agents:metrics",
+        "agents:{id}",
+        "tasks:{id}",
+        "tasks:{id}:logs",
         "/api/v1/realtime",
+        "/api/q62/dashboard/agents",
     ] {
         assert!(addresses.contains(channel), "{channel}");
     }

@@ -43,9 +43,15 @@ impl Channel {
         self.ring.len()
     }
 
-    /// Nothing would be lost with it.
+    /// Nothing would be lost with it. Where a channel that is not read back is dropped no position in it is good any more,
+    /// so of these only those of single things are.
     pub(super) fn is_idle(&self) -> bool {
-        self.pins == 0 && self.ring.is_empty() && (self.pool != Pool::Durable || self.saved == self.last)
+        let done = match self.pool {
+            Pool::Durable => self.saved == self.last,
+            Pool::Memory => false,
+            Pool::Passing => true,
+        };
+        done && self.pins == 0 && self.ring.is_empty()
     }
 
     /// A channel to be read back, the oldest of whose publications has that offset. What stands before it the store knows.

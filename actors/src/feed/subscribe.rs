@@ -214,7 +214,7 @@ impl Hub {
             resumed: ask.since.is_some(),
             missed: Vec::new(),
             // What came since the start is newer than what the feature stored.
-            state: if newest.is_empty() { state.cloned() } else { Some(newest) },
+            state: Some(if newest.is_empty() { state.cloned().unwrap_or_default() } else { newest }),
             latest: true,
             only: None,
         }

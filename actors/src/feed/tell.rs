@@ -8,9 +8,9 @@ use muster_store::StoreError;
 use super::actor::Hub;
 use super::channel::Channel;
 use super::frame::Framer;
+use super::histories::Pool;
 use super::load::publication;
 use super::log::Writer;
-use super::histories::Pool;
 use super::{ChannelKind, Delivery, Event, Latest, Loss, record};
 
 /// An event of a batch, with its places.
@@ -117,11 +117,9 @@ impl Hub {
                 continue;
             }
             match self.open(name) {
-                Ok(Some(channel)) if channel.pool != Pool::Durable => places.push(Place {
-                    channel: Arc::clone(&channel.name),
-                    offset: channel.stage(),
-                    durable: false,
-                }),
+                Ok(Some(channel)) if channel.pool != Pool::Durable => {
+                    places.push(Place { channel: Arc::clone(&channel.name), offset: channel.stage(), durable: false })
+                }
                 _ => tracing::error!(channel = %name, event = %event.name, "no channel that keeps nothing is named so"),
             }
         }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::actor::Hub;
+use super::epoch;
 use super::inbox::Input;
 use super::outbox::Reading;
-use super::epoch;
 use super::{Delivery, Event};
 use muster_store::StoreError;
 

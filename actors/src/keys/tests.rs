@@ -109,3 +109,38 @@ fn last_use_is_written_behind() {
         assert!(seen.last_used_at.is_some_and(|at| at >= world::START));
     });
 }
+
+#[test]
+fn who_holds_a_key_is_told_of_its_end_by_revocation_time_or_a_new_secret() {
+    world::run(|tree| async move {
+        let keys = start(&tree, &Arc::default()).await;
+        let over = |text: &str| {
+            let ended = keys.ended(text);
+            let (tell, told) = tokio::sync::oneshot::channel();
+            actix_rt::spawn(async move {
+                ended.await;
+                let _ = tell.send(());
+            });
+            told
+        };
+        let make = async |new| keys.create(new, MadeBy::Operator, None).await.unwrap();
+        let (revoked, rotated, stays) = (make(chat_key()).await, make(chat_key()).await, make(chat_key()).await);
+        let expires = NewKey { expires_at: Some(world::START.plus(Duration::from_secs(60))), ..chat_key() };
+        let expires = make(expires).await;
+        let mut untouched = over(&stays.key.reveal());
+        let [of_revoked, mut of_rotated, of_expired] =
+            [&revoked, &rotated, &expires].map(|made| over(&made.key.reveal()));
+        keys.revoke(revoked.record.id.clone()).await.unwrap();
+        of_revoked.await.unwrap();
+        let renewed = keys.rotate(rotated.record.id.clone(), MadeBy::Operator, Duration::from_secs(30)).await.unwrap();
+        let mut of_new = over(&renewed.key.reveal());
+        world::after(Duration::from_secs(29)).await;
+        assert!(of_rotated.try_recv().is_err(), "within its grace the old secret is good");
+        world::after(Duration::from_secs(2)).await;
+        of_rotated.try_recv().unwrap();
+        world::after(Duration::from_secs(30)).await;
+        of_expired.await.unwrap();
+        assert!(untouched.try_recv().is_err() && of_new.try_recv().is_err());
+        over("mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").await.unwrap();
+    });
+}

@@ -12,6 +12,11 @@ use crate::feed::{Event, Traits};
 /// The channel of all tasks.
 pub(super) const AGENTS: &str = "agents";
 
+/// The channel of the tasks of one agent.
+pub(super) fn channel_of(agent: &str) -> String {
+    format!("{AGENTS}:{agent}")
+}
+
 /// The channel of one task.
 pub(super) fn channel(id: &str) -> String {
     format!("tasks:{id}")
@@ -22,10 +27,10 @@ fn owned(owner: &Arc<str>) -> Traits {
 }
 
 /// The event of a journal entry: steps and ends concern who looks at the task, the rest everybody.
-pub(super) fn of(entry: &JournalEntry, id: &str, owner: &Arc<str>) -> Event {
+pub(super) fn of(entry: &JournalEntry, (id, agent): (&str, &str), owner: &Arc<str>) -> Event {
     let channels = match entry.event.as_str() {
         "task.step" | "task.end" => vec![channel(id)],
-        _ => vec![AGENTS.to_owned(), channel(id)],
+        _ => vec![AGENTS.to_owned(), channel_of(agent), channel(id)],
     };
     Event::new(&entry.event, entry.at, channels, &entry.data).with(owned(owner))
 }
@@ -33,7 +38,8 @@ pub(super) fn of(entry: &JournalEntry, id: &str, owner: &Arc<str>) -> Event {
 /// How far a task is.
 pub(super) fn progress(record: &TaskRecord, owner: &Arc<str>, now: Millis) -> Event {
     let data = json!({ "task_id": record.id, "revision": record.revision, "progress": record.progress });
-    Event::new("task.progress", now, vec![AGENTS.to_owned(), channel(&record.id)], &data).with(owned(owner)).conflated()
+    let channels = vec![AGENTS.to_owned(), channel_of(&record.agent), channel(&record.id)];
+    Event::new("task.progress", now, channels, &data).with(owned(owner)).conflated()
 }
 
 /// What a task's steps told.

@@ -129,9 +129,12 @@ impl TaskActor {
     fn items(&self, channel: &str, viewer: &Viewer) -> Result<Vec<StateItem>, Denied> {
         let all = viewer.permissions.has(Permission::AgentsRead);
         let now = self.now();
-        if channel == AGENTS {
+        let agent = channel.strip_prefix(AGENTS).and_then(|rest| rest.strip_prefix(':'));
+        if channel == AGENTS || agent.is_some() {
             let reach = if all { Reach::All } else { Reach::Own };
-            let seen = self.within(reach, &viewer.id, None).filter(|entry| !entry.task.status().ended());
+            let of_it = |record: &TaskRecord| agent.is_none_or(|agent| record.agent == agent);
+            let shown = |entry: &&Entry| !entry.task.status().ended() && of_it(&entry.task.record);
+            let seen = self.within(reach, &viewer.id, None).filter(shown);
             return Ok(seen.take(MAX_ITEMS).map(|entry| item(&summary(&entry.shown(now)))).collect());
         }
         let Some(rest) = channel.strip_prefix("tasks:") else { return Ok(Vec::new()) };

@@ -143,7 +143,7 @@ impl TaskActor {
         let Touched { entries, before } = touched;
         let now = self.now();
         let Some(entry) = self.book.entries.get_mut(&id) else { return };
-        unit.tells.extend(entries.iter().map(|each| events::of(each, &id, &entry.owner)));
+        unit.tells.extend(entries.iter().map(|each| events::of(each, (&id, &entry.task.record.agent), &entry.owner)));
         let progress = &entry.task.record.progress;
         if before != (progress.percent, progress.completed_steps) {
             unit.tells.push(events::progress(&entry.task.record, &entry.owner, now));

@@ -70,14 +70,10 @@ mod tests {
     #[test]
     fn arrows_letters_and_controls() {
         assert_eq!(read(b"\x1b[A\x1b[B\x1bOA"), [Key::Up, Key::Down, Key::Up]);
-        assert_eq!(read(b"pP\r\t\x7f\x03"), [
-            Key::Char('p'),
-            Key::Char('P'),
-            Key::Enter,
-            Key::Tab,
-            Key::Backspace,
-            Key::Interrupt
-        ]);
+        assert_eq!(
+            read(b"pP\r\t\x7f\x03"),
+            [Key::Char('p'), Key::Char('P'), Key::Enter, Key::Tab, Key::Backspace, Key::Interrupt]
+        );
         assert_eq!(read("aä€😀".as_bytes()), ['a', 'ä', '€', '😀'].map(Key::Char));
         assert_eq!(read(b"\x1b"), [Key::Escape]);
         assert_eq!(read(b"\x1b[1;5Dx"), [Key::Char('x')], "a sequence that means nothing here");

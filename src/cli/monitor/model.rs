@@ -12,8 +12,6 @@ use super::keys::Key;
 const SHOWN_AFTER_ITS_END: Duration = Duration::from_secs(60);
 /// Lines of logs that are kept.
 const LINES: usize = 500;
-/// Lines of logs that are fetched of what came before.
-const BEFORE: u64 = 100;
 /// Longest text that is typed.
 const TYPED: usize = 4_000;
 
@@ -59,7 +57,6 @@ pub(super) enum Ask {
     /// A command of that name, of that task.
     Command(&'static str, String),
     Logs,
-    History,
     Other,
 }
 
@@ -258,7 +255,7 @@ impl Model {
         }
         self.logs.clear();
         if let Some(task) = &task {
-            acts.push(Act::Send(Ask::Logs, json!({ "subscribe": { "ch": logs_of(task) } })));
+            acts.push(Act::Send(Ask::Logs, json!({ "subscribe": { "ch": logs_of(task), "snapshot": true } })));
         }
         self.logs_of = task;
         acts
@@ -309,8 +306,8 @@ impl Model {
             }
             "task.progress" => {
                 if let Some(row) = self.tasks.get_mut(&text(data, "task_id")) {
-                    row.percent = data.get("percent").and_then(Value::as_u64);
-                    row.phase = text(data, "phase");
+                    row.percent = number(data, "/progress/percent");
+                    row.phase = data.get("progress").map(|progress| text(progress, "phase")).unwrap_or_default();
                 }
             }
             "control.applied" | "control.superseded" | "control.missed" => {
@@ -321,7 +318,7 @@ impl Model {
     }
 
     /// The reply to a request, or its refusal.
-    pub(super) fn reply(&mut self, ask: &Ask, frame: &Value) -> Vec<Act> {
+    pub(super) fn reply(&mut self, ask: &Ask, frame: &Value) {
         let Some(ok) = frame.get("ok") else {
             let said = frame.pointer("/error/message").and_then(Value::as_str).unwrap_or("refused");
             let status = frame.pointer("/error/details/status").and_then(Value::as_str);
@@ -330,7 +327,7 @@ impl Model {
                 Ask::Command(name, task) => format!("{name} of {task}: {said}{status}"),
                 _ => said.to_owned(),
             };
-            return Vec::new();
+            return;
         };
         match ask {
             Ask::Connect => {
@@ -339,28 +336,14 @@ impl Model {
                 for (channel, sub) in ok.get("subs").and_then(Value::as_object).into_iter().flatten() {
                     self.stands(channel, sub);
                 }
-                Vec::new()
             }
             Ask::Command(name, task) => {
                 self.note = format!("{name} of {task}: {}, {}", text(ok, "phase"), text(ok, "effective"));
-                Vec::new()
             }
             Ask::Logs => {
-                let (channel, offset) = (text(ok, "ch"), number(ok, "/offset").unwrap_or(0));
-                self.stands(&channel, ok);
-                let since = json!({ "epoch": ok.get("epoch"), "offset": offset.saturating_sub(BEFORE) });
-                let before = json!({ "history": { "ch": channel, "since": since, "limit": BEFORE } });
-                if offset > 0 { vec![Act::Send(Ask::History, before)] } else { Vec::new() }
+                self.stands(&text(ok, "ch"), ok);
             }
-            Ask::History => {
-                let of_these = self.logs_of.as_ref().is_some_and(|task| text(ok, "ch") == logs_of(task));
-                let pubs = ok.get("pubs").and_then(Value::as_array).filter(|_| of_these);
-                for frame in pubs.into_iter().flatten().rev() {
-                    self.logs.push_front(frame.get("data").map(|data| text(data, "text")).unwrap_or_default());
-                }
-                Vec::new()
-            }
-            Ask::Other => Vec::new(),
+            Ask::Other => {}
         }
     }
 
@@ -382,6 +365,9 @@ impl Model {
             "agents" => {
                 self.tasks = state.iter().filter_map(row).collect();
                 self.keep_selection();
+            }
+            _ if self.logs_of.as_ref().is_some_and(|task| channel == logs_of(task)) => {
+                self.logs = state.iter().filter_map(|item| Some(text(item.get("data")?, "text"))).collect();
             }
             "agents:metrics" => self.metrics = state.first().and_then(|item| item.get("data")).cloned(),
             _ => {}

@@ -49,7 +49,13 @@ impl Site {
             boot_id: Some(boot.to_owned()),
             limits,
         };
-        let feed = Feed::start(&tree.group("feed"), Arbiter::current(), options, DISASTER.iter().chain(AGENTS).copied().collect()).unwrap();
+        let feed = Feed::start(
+            &tree.group("feed"),
+            Arbiter::current(),
+            options,
+            DISASTER.iter().chain(AGENTS).copied().collect(),
+        )
+        .unwrap();
         feed.up().await;
         feed
     }

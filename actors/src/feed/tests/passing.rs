@@ -114,7 +114,8 @@ fn an_owner_is_given_its_own_and_one_who_reads_everything_all() {
         let site = Site::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
-        feed.publisher().tell((1..=20).map(|n| told(&["agents"], n, if n % 2 == 0 { "key_a" } else { "key_b" })).collect());
+        feed.publisher()
+            .tell((1..=20).map(|n| told(&["agents"], n, if n % 2 == 0 { "key_a" } else { "key_b" })).collect());
         let own = seated(&feed, &shard, SubscribeAsk { viewer: key("key_a"), ..ask(id, 1, "agents", None) }).await;
         assert_eq!(own.only.as_deref(), Some("key_a"));
         let page = feed.history("agents", None, 4, key("key_a")).await.unwrap();

@@ -1,0 +1,82 @@
+//! `muster monitor` without a terminal.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+
+use muster_actors::task::Status;
+use serde_json::Value;
+
+use super::double::{Tasks, key};
+use crate::support::process::program;
+use crate::support::server::Muster;
+use crate::support::socket::until;
+
+fn monitor(muster: &Muster, key: Option<&str>, args: &[&str]) -> Command {
+    let mut command = program(muster.data.path());
+    command.env("HOME", muster.data.path()).env_remove("XDG_CONFIG_HOME");
+    command.args(["monitor", "--server", &format!("http://{}", muster.address)]).args(args);
+    if let Some(key) = key {
+        command.env("MUSTER_API_KEY", key);
+    }
+    command
+}
+
+fn said(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[tokio::test]
+async fn a_snapshot_is_printed_once_as_a_table_or_as_json() {
+    let muster = Muster::start("");
+    let tasks = Tasks::behind(&muster);
+    let ann = key(&muster.client(), &["agents"], &[]).await;
+    tasks.put("task_a", &ann.id, Status::Running);
+    tasks.put("task_b", "key_other", Status::Running);
+    let table = said(&monitor(&muster, Some(&ann.text), &["--once"]).output().unwrap());
+    assert!(table.lines().count() == 2 && table.contains("task_a") && table.contains("running"), "{table}");
+    let json = said(&monitor(&muster, Some(&ann.text), &["--once", "--json"]).output().unwrap());
+    let state: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((state.as_array().unwrap().len(), &state[0]["data"]["task_id"]), (1, &Value::from("task_a")));
+}
+
+#[tokio::test]
+async fn who_is_not_let_in_is_told_why_and_how_to_mend_it() {
+    let muster = Muster::start("");
+    let chat = key(&muster.client(), &["chat"], &[]).await;
+    for (sent, told) in [(Some(chat.text.as_str()), "scope `agents`"), (None, "MUSTER_API_KEY")] {
+        let output = monitor(&muster, sent, &["--once"]).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && error.contains(told), "{error}");
+    }
+}
+
+/// A program that is ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn events_are_lines_and_go_on_after_the_feed_began_anew() {
+    let muster = Muster::start("");
+    let tasks = Tasks::behind(&muster);
+    let ann = key(&muster.client(), &["agents"], &[]).await;
+    let mut child = Running(monitor(&muster, Some(&ann.text), &["--plain"]).stdout(Stdio::piped()).spawn().unwrap());
+    let lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    let (send, told) = mpsc::channel();
+    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| send.send(line)));
+    let comes = |id: &str| {
+        tasks.put(id, &ann.id, Status::Running);
+        told.try_iter().any(|line| line.contains(&format!("agents task.state {id} code-reviewer")))
+    };
+    until("what happens is printed", || comes("task_1")).await;
+    assert!(muster.tree.inject_panic("feed/hub"));
+    until("the hub is back", || muster.app.feed.resets() > 0).await;
+    until("it goes on", || comes("task_2")).await;
+}
