@@ -47,4 +47,5 @@ mod scenario;
 mod sight;
 mod simulate;
 mod supervision;
+mod tasks;
 mod tls;
