@@ -158,7 +158,7 @@ async fn no_process_outlives_the_server_however_it_ends() {
         let ran = client.post("/api/q109/run", &json!({ "schema": {}, "document": 1 })).await;
         assert_eq!(ran.status, 200, "{}", ran.text);
         let workers = children(server.child.id());
-        assert_eq!(workers.len(), 1);
+        assert!(!workers.is_empty());
         server.signal(signal);
         server.child.wait().unwrap();
         gone(&workers).await;

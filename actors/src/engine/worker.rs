@@ -16,6 +16,8 @@ use super::wire::{self, Head};
 
 /// Parsers recurse, and what they are given nests as deeply as its writer likes.
 const STACK: usize = 64 << 20;
+/// Address space for the stacks of threads that engines start themselves: reserved, and hardly ever touched.
+const OWN_STACKS: u64 = 320 << 20;
 /// The largest output in bytes.
 const MAX_OUTPUT: usize = 8 << 20;
 
@@ -93,7 +95,8 @@ fn confine(allowed: u64) -> io::Result<Option<u64>> {
     Resource::FSIZE.set(0, 0)?;
     let base = size();
     if let Some(base) = base {
-        Resource::AS.set(base + allowed, base + allowed)?;
+        let most = base + OWN_STACKS + allowed;
+        Resource::AS.set(most, most)?;
     }
     Ok(base)
 }
