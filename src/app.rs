@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use actix_rt::Arbiter;
 use muster_actors::device::Devices;
+use muster_actors::engine::Engines;
 use muster_actors::feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_actors::firmware::Firmwares;
 use muster_actors::geofence::Geofences;
@@ -24,6 +25,7 @@ use muster_providers::EmbeddedAdapter;
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::agents::{Agency, AgentCommands, Controlled, Ground as AgentGround};
 use crate::config::{Config, Source};
 use crate::disaster::{Disaster, DisasterCommands, Ground};
 use crate::live::{Live, Watched};
@@ -74,6 +76,8 @@ pub struct App {
     pub firmware: Firmwares,
     /// Who tells devices from strangers.
     pub device_directory: Arc<dyn DeviceDirectory>,
+    pub engines: Engines,
+    pub agency: Agency,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -141,13 +145,18 @@ impl App {
         let identity = Identity::start(&tree.group("identity"), one(), &store, people)
             .map_err(|error| failed("identity")(&error))?;
         let socket_options = config.feed.options(&config.server.cors_origins);
-        let other = handles.get(1).cloned().unwrap_or_else(Arbiter::current);
+        let arbiter_of = |nth: usize| handles.get(nth).cloned().unwrap_or_else(Arbiter::current);
+        let other = arbiter_of(1);
         let ground = Ground { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
         let disaster = Disaster::start(&config, &ground)?;
         let devices = disaster.devices.directory().clone();
         let doors = Doors { people: identity.clone(), keys: keys.clone(), devices, clock: clock.clone() };
         let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(doors), socket_options);
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
+        // Reads and writes large documents: nobody else waits there.
+        let apart = Arbiter::new();
+        let engine_options = config.engines.options(&config.workspace, &store, &clock);
+        let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -184,9 +193,21 @@ impl App {
         let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
+        let (config, watched) = (live.borrow().config.clone(), Watched(watched));
+        let ground = AgentGround {
+            tree: &tree,
+            arbiter: arbiter_of(1),
+            store: &store,
+            clock: &clock,
+            feed: &feed,
+            engines: &engines,
+            live: &watched,
+        };
+        let agency = Agency::start(&config, &ground)?;
+        sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
         let parts = probes::Parts {
             data: store_path,
-            live: Watched(watched),
+            live: watched.clone(),
             clock: clock.clone(),
             tree: tree.clone(),
             store: Arc::clone(&store),
@@ -196,13 +217,18 @@ impl App {
             vectors: Arc::clone(&embedder) as _,
             model: Arc::clone(&model),
             metrics: metrics.clone(),
+            engines: engines.clone(),
+            tasks: agency.tasks.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
             network: disaster.clone(),
         };
 
-        let up = async { tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up()) };
+        let up = async {
+            tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
+            tokio::join!(engines.up(), agency.tasks.up())
+        };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
                 "keys, people, the disaster network, limits and ledger could not be read within 30 s: see the log, then run `muster doctor`"
@@ -212,7 +238,11 @@ impl App {
         let first_key = first_key(&keys, first.key).await?;
         let first_password = identity.create_first(first.password).await;
         let first_password = first_password.map_err(|error| failed("the first administrator")(&error))?;
-        upkeep::start(&tree.group("upkeep"), one(), vec![snapshots]);
+        upkeep::start(
+            &tree.group("upkeep"),
+            one(),
+            agency.upkeep(&feed, &clock, &watched).into_iter().chain([snapshots]).collect(),
+        );
         let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
         let notices = Notices { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
@@ -232,6 +262,8 @@ impl App {
             geofences: disaster.geofences,
             devices: disaster.devices,
             firmware: disaster.firmware,
+            engines,
+            agency,
             limiter,
             ledger,
             model,
@@ -248,7 +280,7 @@ impl App {
             local,
             sled,
             backing_up: Semaphore::new(1),
-            arbiters,
+            arbiters: arbiters.into_iter().chain([apart]).collect(),
         })
     }
 
@@ -272,6 +304,10 @@ impl App {
     /// Stops the actors, then closes the store: what was acknowledged is on the disk.
     pub async fn stop(&self) {
         self.drain();
+        let grace = self.live().config.server.shutdown_grace();
+        if let Err(error) = self.agency.tasks.drain(grace).await {
+            tracing::warn!(%error, "tasks did not end in order: steps in flight count as lost by a crash");
+        }
         if let Err(error) = self.ledger.flush().await {
             tracing::warn!(%error, "the ledger is not all in the store: its journal holds the rest");
         }
@@ -313,6 +349,22 @@ impl App {
         set("model", "restarts", model.restarts);
         set("sockets", "connections", self.sockets.counts.total() as u64);
         set("sockets", "evicted", self.sockets.evicted());
+        let engines = self.engines.stats();
+        set("engines", "processes", engines.processes as u64);
+        set("engines", "running", engines.running as u64);
+        set("engines", "waiting", engines.waiting as u64);
+        set("engines", "calls", engines.calls);
+        set("engines", "timed_out", engines.timed_out);
+        set("engines", "broken", engines.broken);
+        let tasks = self.agency.tasks.stats();
+        set("tasks", "queued", (tasks.pending + tasks.queued) as u64);
+        set("tasks", "running", tasks.running as u64);
+        set("tasks", "paused", tasks.paused as u64);
+        set("tasks", "waiting", tasks.waiting as u64);
+        set("tasks", "retrying", tasks.retrying as u64);
+        set("tasks", "oldest_seconds", tasks.oldest_seconds);
+        set("tasks", "p50_ms", tasks.p50_ms);
+        set("tasks", "p99_ms", tasks.p99_ms);
         set("health", "score", self.health.report().score.into());
         if let Some(otel) = &self.otel {
             set("telemetry", "dropped_spans", otel.dropped());

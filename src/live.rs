@@ -92,6 +92,7 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
     let bodies =
         |config: &Config| config::Server { max_body_bytes: 0, max_image_body_bytes: 0, ..config.server.clone() };
     let format = |config: &Config| config.log.format;
+    let planned = |config: &Config| config::Agents { planner_model: String::new(), ..config.agents.clone() };
     let differ = [
         ("server", bodies(old) != bodies(new)),
         ("store", old.store != new.store),
@@ -99,6 +100,9 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
         ("telemetry", old.telemetry != new.telemetry),
         ("llm", old.llm != new.llm),
         ("embeddings", old.embeddings != new.embeddings),
+        ("agents", planned(old) != planned(new)),
+        ("engines", old.engines != new.engines),
+        ("workspace", old.workspace != new.workspace),
     ];
     differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
@@ -117,6 +121,9 @@ fn merged(old: &Config, new: Config) -> Config {
         telemetry: old.telemetry.clone(),
         llm: old.llm.clone(),
         embeddings: old.embeddings.clone(),
+        agents: config::Agents { planner_model: new.agents.planner_model.clone(), ..old.agents.clone() },
+        engines: old.engines.clone(),
+        workspace: old.workspace.clone(),
         ..new
     }
 }
@@ -129,6 +136,7 @@ fn changed(old: &Config, new: &Config) -> Vec<&'static str> {
         ("chain", old.chain != new.chain),
         ("budget", old.budget != new.budget),
         ("limits", old.limits != new.limits),
+        ("agents.planner_model", old.agents != new.agents),
     ];
     differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }

@@ -5,9 +5,9 @@ use utoipa::{Modify, OpenApi};
 
 use crate::examples::Examples;
 use crate::http::{
-    admin, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings, firmware,
-    geofences, health, incidents, keys, messages, metrics, models_a, models_b, monitor, realtime, responses, status,
-    usage, users,
+    admin, agents, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings,
+    engines, firmware, geofences, health, incidents, keys, messages, metrics, models_a, models_b, monitor, realtime,
+    responses, status, tasks, usage, users,
 };
 use crate::schema::Flattened;
 
@@ -46,7 +46,10 @@ pub fn description() -> utoipa::openapi::OpenApi {
         alerts::Api::openapi(),
         firmware::Api::openapi(),
         realtime::Api::openapi(),
+        engines::Api::openapi(),
         monitor::Api::openapi(),
+        agents::Api::openapi(),
+        tasks::Api::openapi(),
     ] {
         api.merge(room);
     }
@@ -54,6 +57,15 @@ pub fn description() -> utoipa::openapi::OpenApi {
     Flattened.modify(&mut api);
     Examples.modify(&mut api);
     api
+}
+
+/// The whole document: the description, and the routes of each engine.
+pub fn document() -> serde_json::Value {
+    let mut document = serde_json::to_value(description()).unwrap_or_default();
+    if let Some(paths) = document.get_mut("paths").and_then(serde_json::Value::as_object_mut) {
+        paths.extend(engines::describe::paths());
+    }
+    document
 }
 
 struct Credentials;

@@ -1,5 +1,6 @@
 //! The probe of every module that exists.
 
+mod agents;
 mod network;
 
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use muster_actors::Clock;
+use muster_actors::engine::Engines;
 use muster_actors::feed::Feed;
 use muster_actors::health::{Probe, Verdict};
 use muster_actors::identity::Identity;
@@ -16,6 +18,7 @@ use muster_actors::ledger::Ledger;
 use muster_actors::limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
 use muster_actors::provider::{BreakerState, Chain, ProviderStatus};
 use muster_actors::supervise::{ActorState, Tree};
+use muster_actors::task::Tasks;
 use muster_models::{ChatModel, EmbedModel, Status};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
@@ -39,6 +42,8 @@ pub struct Parts {
     pub model: Arc<dyn ChatModel>,
     pub vectors: Arc<dyn EmbedModel>,
     pub metrics: Metrics,
+    pub engines: Engines,
+    pub tasks: Tasks,
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
@@ -56,6 +61,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// One probe for each module that exists; weights and intervals are the catalogue's.
 pub fn all(parts: Parts) -> Vec<Probe> {
     let network = network::all(&parts.identity, &parts.feed, &parts.sockets, &parts.network);
+    let agents = agents::all(&parts.engines, &parts.tasks);
     let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![
@@ -75,7 +81,7 @@ pub fn all(parts: Parts) -> Vec<Probe> {
         embedder(vectors),
         settings(live),
     ];
-    own.into_iter().chain(network).collect()
+    own.into_iter().chain(network).chain(agents).collect()
 }
 
 /// The share of our own failures among the answers since the last probe.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use muster_actors::engine::EngineStats;
 use muster_actors::health::ModuleHealth;
 use muster_actors::provider::{BreakerState, ProviderStatus};
 use muster_actors::supervise::{ActorStatus, Escalation};
@@ -73,6 +74,48 @@ pub struct StatusReport {
     #[schema(value_type = Object)]
     pub store: StoreStats,
     pub embedded_model: EmbeddedModel,
+    /// Agents' tasks.
+    pub queue: QueueStatus,
+    pub engines: EngineStatus,
+    /// How many agents there are.
+    pub agents: usize,
+    pub sockets: SocketStatus,
+}
+
+/// How agents' tasks stand.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QueueStatus {
+    /// Tasks that wait for their first step: in admission or queued.
+    pub pending: usize,
+    pub running: usize,
+    pub paused: usize,
+    /// Those that wait for an approval or input.
+    pub waiting: usize,
+    pub retrying: usize,
+    /// How long the oldest of the queue has waited.
+    pub oldest_seconds: u64,
+    /// Tasks that ended, over the last 10 s.
+    pub per_second: f64,
+    /// Run time of tasks that ended lately.
+    pub p50_ms: u64,
+    pub p99_ms: u64,
+}
+
+/// The catalogue of engines, and the pool that runs them.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EngineStatus {
+    pub count: usize,
+    pub by_family: BTreeMap<&'static str, usize>,
+    #[schema(value_type = Object)]
+    pub pool: EngineStats,
+}
+
+/// Live sockets.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SocketStatus {
+    pub connections: usize,
+    /// Readers that were too slow, since the start.
+    pub evicted: u64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -96,8 +139,8 @@ pub fn health(app: &App) -> HealthReport {
         uptime_seconds: app.clock.now().since(app.started_at).as_secs(),
         version: env!("CARGO_PKG_VERSION"),
         modules: report.modules.len(),
-        agents_available: 0,
-        engines_active: 0,
+        agents_available: app.agency.agents.list().len(),
+        engines_active: muster_engines::all().count(),
         latency_ms: report.modules.values().map(|module| module.took_ms).max().unwrap_or(0),
         providers: providers.into_iter().map(|provider| provider_health(app, provider)).collect(),
         module_statuses: report.modules.iter().map(|(&name, module)| (name, module.status.name())).collect(),
@@ -146,7 +189,30 @@ pub fn status(app: &App) -> StatusReport {
         supervisors: app.tree.snapshot(),
         last_escalation: app.tree.escalations().borrow().clone(),
         store: app.store.stats(),
+        queue: queue(app),
+        engines: EngineStatus {
+            count: muster_engines::all().count(),
+            by_family: muster_engines::registry::counts().map(|(family, count)| (family.name(), count)).collect(),
+            pool: app.engines.stats(),
+        },
+        agents: app.agency.agents.list().len(),
+        sockets: SocketStatus { connections: app.sockets.counts.total(), evicted: app.sockets.evicted() },
         embedded_model: EmbeddedModel { status: app.model.status(), info: app.model.info(), stats: app.model.stats() },
+    }
+}
+
+fn queue(app: &App) -> QueueStatus {
+    let stats = app.agency.tasks.stats();
+    QueueStatus {
+        pending: stats.pending + stats.queued,
+        running: stats.running,
+        paused: stats.paused,
+        waiting: stats.waiting,
+        retrying: stats.retrying,
+        oldest_seconds: stats.oldest_seconds,
+        per_second: stats.per_second,
+        p50_ms: stats.p50_ms,
+        p99_ms: stats.p99_ms,
     }
 }
 

@@ -1,5 +1,119 @@
-//! Agents' tasks, as the feed commands them.
+//! Agents' parts, started together: the catalogue, their work, their tasks; and what the feed is told and may command
+//! of them.
 
 mod commands;
+mod models;
+mod steps;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::ArbiterHandle;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use muster_actors::agent::{AgentWork, Agents};
+use muster_actors::engine::Engines;
+use muster_actors::feed::{Feed, Latest};
+use muster_actors::supervise::Tree;
+use muster_actors::task::{Asker, Control, ControlReply, TaskOptions, Tasks};
+use muster_actors::upkeep::Job;
+use muster_actors::{Clock, Error};
+use muster_store::StoreHandle;
+use serde_json::json;
+use serde_json::value::to_raw_value;
 
 pub use commands::{AgentCommands, Controls};
+
+use crate::app::{StartError, failed};
+use crate::config::Config;
+use crate::live::Watched;
+use models::LiveModels;
+use steps::Threads;
+
+/// From one telling of the figures to the next.
+const FIGURES_EVERY: Duration = Duration::from_secs(1);
+/// From one look for ended tasks that are old enough to go to the next.
+const SWEEP_EVERY: Duration = Duration::from_secs(300);
+
+/// What handlers and sockets ask.
+#[derive(Debug)]
+pub struct Agency {
+    pub agents: Agents,
+    pub tasks: Tasks,
+    /// Where steps run; gone once it was stopped.
+    _threads: Threads,
+}
+
+/// What they stand on.
+pub(crate) struct Ground<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) arbiter: ArbiterHandle,
+    pub(crate) store: &'a StoreHandle,
+    pub(crate) clock: &'a Clock,
+    pub(crate) feed: &'a Feed,
+    pub(crate) engines: &'a Engines,
+    pub(crate) live: &'a Watched,
+}
+
+impl Agency {
+    /// # Errors
+    /// The catalogue is wrong, or no threads can be had.
+    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Result<Self, StartError> {
+        let built: Vec<_> = muster_engines::all().collect();
+        let agents = Agents::built_in(&built).map_err(|error| failed("the catalogue of agents")(&error))?;
+        let models = Arc::new(LiveModels::new(ground.live.clone()));
+        let engines = Arc::new(ground.engines.clone());
+        let work = AgentWork::new(agents.clone(), engines, models, config.agents.options());
+        let threads = Threads::start(config.agents.threads).map_err(|error| failed("the threads of agents")(&error))?;
+        let options = TaskOptions {
+            store: Arc::clone(ground.store),
+            clock: ground.clock.clone(),
+            publisher: ground.feed.publisher(),
+            work: Arc::new(work),
+            settings: config.agents.tasks(),
+            runtime: threads.handle(),
+        };
+        let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
+        ground.feed.register_source("agents", Arc::new(tasks.clone()));
+        ground.feed.register_source("tasks", Arc::new(tasks.clone()));
+        Ok(Self { agents, tasks, _threads: threads })
+    }
+
+    /// What is done again and again: the figures for monitors, and what is left of old tasks.
+    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &Watched) -> [Job; 2] {
+        let (tasks, publisher, clock, live) = (self.tasks.clone(), feed.publisher(), clock.clone(), live.clone());
+        let figures = Job::new("agents' figures", FIGURES_EVERY, move || {
+            let breakers = live.now().chain.status().into_iter().map(|it| (it.id, json!(it.breaker.state)));
+            let mut figures = json!(tasks.stats());
+            if let Some(figures) = figures.as_object_mut() {
+                figures.insert("breakers".to_owned(), breakers.collect());
+            }
+            let (key, name) = ("metrics".to_owned(), "metrics".to_owned());
+            let told = to_raw_value(&figures).map_err(|error| error.to_string()).map(|data| {
+                publisher.latest(Latest { channel: "agents:metrics".to_owned(), name, at: clock.now(), key, data });
+            });
+            std::future::ready(told)
+        });
+        let tasks = self.tasks.clone();
+        let sweep = Job::new("ended tasks", SWEEP_EVERY, move || {
+            let tasks = tasks.clone();
+            async move { tasks.sweep().await.map(drop).map_err(|error| error.to_string()) }
+        });
+        [figures, sweep]
+    }
+}
+
+/// The tasks, as sockets control them.
+#[derive(Debug)]
+pub(crate) struct Controlled(pub(crate) Tasks);
+
+impl Controls for Controlled {
+    fn control(
+        self: Arc<Self>,
+        task: String,
+        control: Control,
+        asker: Asker,
+    ) -> BoxFuture<'static, Result<ControlReply, Error>> {
+        async move { self.0.control(&task, control, &asker).await }.boxed()
+    }
+}

@@ -2,6 +2,7 @@
 
 mod backup;
 mod doctor;
+mod engine_worker;
 mod keys;
 mod lacks;
 mod login;
@@ -93,6 +94,9 @@ enum Command {
     /// Drive a server with simulated devices, over real HTTP and sockets.
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(simulate::SimulateArgs),
+    /// Run engines for a server, over standard input and output.
+    #[command(hide = true)]
+    EngineWorker(engine_worker::EngineWorkerArgs),
 }
 
 /// Where the settings are.
@@ -179,5 +183,6 @@ pub fn main() -> ExitCode {
         Command::Compact(args) => verify::compact(&args),
         Command::Monitor(args) => monitor::run(&args),
         Command::Simulate(args) => simulate::run(args),
+        Command::EngineWorker(args) => engine_worker::run(args),
     }
 }

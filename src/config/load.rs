@@ -210,6 +210,8 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.incidents.check()?;
     config.firmware.check()?;
     config.devices.check()?;
+    config.engines.check()?;
+    config.agents.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }

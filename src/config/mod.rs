@@ -2,15 +2,19 @@
 //!
 //! The only place that reads the environment and settings files; everything below gets typed options.
 
+mod agents;
 mod auth;
 mod devices;
+mod engines;
 mod feed;
 mod firmware;
 mod incidents;
 mod load;
 
+pub use agents::Agents;
 pub use auth::{Auth, Bound};
 pub use devices::Devices;
+pub use engines::{Engines, Workspace};
 pub use feed::{Feed, Lane};
 pub use firmware::Firmware;
 pub use incidents::Incidents;
@@ -36,6 +40,9 @@ pub struct Config {
     pub incidents: Incidents,
     pub devices: Devices,
     pub firmware: Firmware,
+    pub agents: Agents,
+    pub engines: Engines,
+    pub workspace: Workspace,
     pub telemetry: Telemetry,
     pub llm: Llm,
     pub provider: Vec<Provider>,

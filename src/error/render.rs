@@ -104,6 +104,13 @@ pub struct ErrorAgent {
     pub detail: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
+    /// The task that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What a program may act on, such as the present `status` and `seq` of a task that cannot be controlled so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub details: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
@@ -138,6 +145,8 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
         Dialect::Agent => value(&ErrorAgent {
             detail: message.into(),
             error_code: Some(code(error).to_uppercase()),
+            task_id: error.details.as_ref().and_then(|details| details.get("task_id")?.as_str().map(str::to_owned)),
+            details: error.details.as_deref().cloned(),
             timestamp: Some(now.rfc3339()),
         }),
     }

@@ -14,6 +14,10 @@ pub enum Meter {
     Status,
     /// The agent platform's chat category.
     Chat,
+    /// The agent platform's category of agent runs.
+    Agents,
+    /// The agent platform's category of engines.
+    Engines,
     /// What a person of the disaster network may send.
     Person,
     /// What a device may send.
@@ -91,6 +95,28 @@ impl Access for Listening {
     const METER: Meter = Meter::Person;
 }
 
+macro_rules! agents {
+    ($($(#[$doc:meta])* $name:ident: $permission:expr, $meter:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+        impl Access for $name {
+            const SCOPE: Option<Scope> = None;
+            const SCOPE_OF_KEYS: Option<Scope> = Some(Scope::Agents);
+            const PERMISSION: Option<Permission> = Some($permission);
+            const METER: Meter = Meter::$meter;
+        }
+    )*};
+}
+
+// A person's role has either the scope, and so tasks of its own, or the permission, and so everybody's.
+agents! {
+    /// Agents, and tasks as they stand.
+    AgentsRead: Permission::AgentsRead, Status;
+    /// Runs of agents, and control of their tasks.
+    AgentsRun: Permission::AgentsControl, Agents;
+}
+
 /// A device that calls by itself.
 #[derive(Debug, Clone, Copy)]
 pub struct AnyDevice;
@@ -136,6 +162,10 @@ access! {
     ModelsB: Some(Scope::Chat), PlanB;
     /// Keys and settings.
     Admin: Some(Scope::Admin), Status;
+    /// The list of engines, and what they are.
+    EnginesRead: Some(Scope::Engines), Status;
+    /// Runs of engines.
+    EnginesRun: Some(Scope::Engines), Engines;
     /// What every key may read.
     Status: None, Status;
 }

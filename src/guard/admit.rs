@@ -160,6 +160,8 @@ fn category(meter: Meter) -> Category {
         Meter::PlanB => Category::PlanB,
         Meter::Status => Category::Health,
         Meter::Chat => Category::Chat,
+        Meter::Agents => Category::Agents,
+        Meter::Engines => Category::Engines,
         Meter::Person => Category::Person,
         Meter::Device => Category::Device,
     }
@@ -172,6 +174,8 @@ fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
     match meter {
         Meter::Status => limits.agent.health.per_minute(),
         Meter::Chat => limits.agent.chat.per_minute(),
+        Meter::Agents => limits.agent.agents.per_minute(),
+        Meter::Engines => limits.agent.engines.per_minute(),
         Meter::Person => limits.person.per_minute(),
         Meter::Device => limits.device.per_minute(),
         Meter::PlanA => {

@@ -22,10 +22,10 @@ use muster_actors::limits::Estimate;
 use muster_actors::{Error, Kind};
 
 pub use access::{
-    Access, Admin, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson,
-    DevicesCommand, DevicesRead, DevicesWrite, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite,
-    IncidentsRead, IncidentsWrite, Listening, Meter, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead,
-    UsersWrite,
+    Access, Admin, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent,
+    ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove,
+    FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening, Meter, ModelsA, ModelsB,
+    SigningKeysRotate, Status, UsersRead, UsersWrite,
 };
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};
@@ -115,6 +115,15 @@ pub fn by_of(request: &HttpRequest) -> Result<By, HttpError> {
     by.ok_or_else(|| HttpError::new(Kind::Internal, "a route for people or devices let a key in"))
 }
 
+/// Who acts: a person or device, or the key that calls.
+///
+/// # Errors
+/// `Internal` where the request was not let in: a route without a guard.
+pub fn acting(request: &HttpRequest) -> Result<By, HttpError> {
+    let Caller { key, by } = caller_of(request)?;
+    Ok(by.unwrap_or(By::Key(key)))
+}
+
 /// The person that calls.
 ///
 /// # Errors
@@ -156,6 +165,7 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
     }
     if let (Some(permission), Some(by)) = (A::PERMISSION, &caller.by)
         && !by.may(permission)
+        && !A::SCOPE_OF_KEYS.is_some_and(|scope| caller.key.has(scope))
     {
         admit::admit_address(app, request).await?;
         return Err(HttpError(lacks_permission(permission)));

@@ -1,7 +1,10 @@
 //! The API's description and two readers for it, all without a network.
 
+use std::sync::LazyLock;
+
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use bytes::Bytes;
 use muster_actors::Kind;
 
 use crate::error::HttpError;
@@ -40,7 +43,8 @@ document.getElementById("ui"));</script></body></html>"##;
 /// The description of every route, OpenAPI 3.1.
 #[utoipa::path(get, path = "/openapi.json", tag = "docs", security(()), responses((status = 200, body = Object)))]
 pub async fn openapi(_open: Open) -> HttpResponse {
-    HttpResponse::Ok().json(crate::openapi::description())
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| crate::openapi::document().to_string().into());
+    HttpResponse::Ok().content_type("application/json").body(DOCUMENT.clone())
 }
 
 /// The API in Swagger UI.

@@ -1,6 +1,7 @@
 //! The routes. A handler parses, asks an actor, maps the answer; it decides nothing.
 
 pub mod admin;
+pub mod agents;
 pub mod alerts;
 pub mod auth;
 pub mod chat_a;
@@ -11,6 +12,7 @@ pub mod device_side;
 pub mod devices;
 pub mod docs;
 pub mod embeddings;
+pub mod engines;
 pub mod firmware;
 pub mod geofences;
 pub mod health;
@@ -24,6 +26,7 @@ pub mod monitor;
 pub mod realtime;
 pub mod responses;
 pub mod status;
+pub mod tasks;
 pub mod usage;
 pub mod users;
 
@@ -46,7 +49,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
         alerts::routes,
         firmware::routes,
         realtime::routes,
+        engines::routes,
         monitor::routes,
+        agents::routes,
+        tasks::routes,
     ] {
         room(config);
     }

@@ -55,7 +55,7 @@ pub struct Commands {
 impl Commands {
     /// Says who carries commands out. The first of them that knows a name does.
     pub fn register(&self, sink: Arc<dyn CommandSink>) {
-        self.sinks.lock().unwrap_or_else(PoisonError::into_inner).push(sink);
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner).insert(0, sink);
     }
 
     /// What comes of a command. It is carried out even if nobody waits for it any more.

@@ -114,6 +114,7 @@ impl Drop for Muster {
 
 fn parse(settings: &str) -> config::Config {
     let mut config = config::parse(settings, "test", std::iter::empty()).unwrap();
+    config.engines.program = env!("CARGO_BIN_EXE_muster").into();
     // Every test comes from one address, and hashes in a build without optimisation.
     if !settings.contains("logins_per_address") {
         config.auth.logins_per_address = 10_000;

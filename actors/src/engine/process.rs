@@ -1,0 +1,92 @@
+//! One process that runs engines.
+
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use super::death::Death;
+use super::options::Worker;
+use super::wire::{self, Head};
+
+/// Bytes kept of what a process says on standard error: the end.
+const LAST_WORDS: usize = 4 << 10;
+/// For a process that broke off to end, and for the end of its words.
+const BURIAL: Duration = Duration::from_secs(1);
+
+/// A running process; dropped, it is killed.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    words: JoinHandle<String>,
+    pub(super) idle_since: Instant,
+}
+
+impl Process {
+    /// Starts one. It gets nothing of the server's environment: keys of providers stand there. It is of another process
+    /// group, so that a terminal's Ctrl-C leaves it alone while the server drains.
+    pub(super) fn start(worker: &Worker) -> io::Result<Self> {
+        let mut command = Command::new(&worker.program);
+        command.args(&worker.args).env_clear().current_dir("/").process_group(0).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let missing = || io::Error::other("a pipe is missing");
+        let input = child.stdin.take().ok_or_else(missing)?;
+        let output = BufReader::new(child.stdout.take().ok_or_else(missing)?);
+        let words = actix_rt::spawn(listen(child.stderr.take().ok_or_else(missing)?));
+        Ok(Self { child, input, output, words, idle_since: Instant::now() })
+    }
+
+    /// Whether it still runs.
+    pub(super) fn lives(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Has a call served.
+    pub(super) async fn call(&mut self, number: u16, input: &[u8]) -> io::Result<(Head, Vec<u8>)> {
+        wire::send(&mut self.input, &number.to_be_bytes()).await?;
+        wire::send(&mut self.input, input).await?;
+        self.input.flush().await?;
+        let head = serde_json::from_slice(&wire::receive(&mut self.output).await?)?;
+        Ok((head, wire::receive(&mut self.output).await?))
+    }
+
+    /// Ends it now, whatever it is at; comes back once it is gone.
+    pub(super) async fn kill(mut self) {
+        if let Err(error) = self.child.kill().await {
+            tracing::warn!(%error, "an engine's process could not be killed");
+        }
+    }
+
+    /// Of one that broke off: how it ended.
+    pub(super) async fn bury(mut self) -> Death {
+        drop(self.input);
+        let status = match timeout(BURIAL, self.child.wait()).await {
+            Ok(status) => status.ok(),
+            Err(_) => {
+                let _ = self.child.kill().await;
+                None
+            }
+        };
+        let last_words = timeout(BURIAL, self.words).await.ok().and_then(Result::ok).unwrap_or_default();
+        Death { status, last_words }
+    }
+}
+
+/// Hears a process out; gives its last words.
+async fn listen(mut from: ChildStderr) -> String {
+    let (mut kept, mut chunk) = (Vec::new(), [0; 1024]);
+    while let Ok(read @ 1..) = from.read(&mut chunk).await {
+        kept.extend_from_slice(chunk.get(..read).unwrap_or_default());
+        if kept.len() > 2 * LAST_WORDS {
+            kept.drain(..kept.len() - LAST_WORDS);
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}

@@ -1,0 +1,86 @@
+//! What the pool and a process say to each other: frames of a length (4 bytes, big endian) and so many bytes.
+//!
+//! A call is two frames: the engine's number (2 bytes, big endian) and the input as JSON. Its answer is two frames: a
+//! [`Head`] as JSON, and the output as JSON, empty where there is none. Inputs and outputs stand alone, so that they may
+//! be nested as deeply as any request's body.
+
+use std::io::{self, Read, Write};
+
+use muster_engines::Failure;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// The largest frame in bytes.
+pub(super) const MAX_FRAME: usize = 16 << 20;
+
+/// What a process says of a call before the output.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// `None` where there is an output.
+    pub(super) failure: Option<Failure>,
+    pub(super) warnings: Vec<String>,
+    /// Of the engine itself, in microseconds.
+    pub(super) took_us: u64,
+    /// The process is not to be used again: it holds too much memory, or an engine panicked in it.
+    pub(super) retire: bool,
+}
+
+fn too_large(length: usize) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes"))
+}
+
+fn length_of(header: [u8; 4]) -> io::Result<usize> {
+    let length = usize::try_from(u32::from_be_bytes(header)).unwrap_or(usize::MAX);
+    if length > MAX_FRAME { Err(too_large(length)) } else { Ok(length) }
+}
+
+fn header_of(frame: &[u8]) -> io::Result<[u8; 4]> {
+    match u32::try_from(frame.len()) {
+        Ok(length) if frame.len() <= MAX_FRAME => Ok(length.to_be_bytes()),
+        _ => Err(too_large(frame.len())),
+    }
+}
+
+/// Reads a frame.
+pub(super) fn read(from: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut header = [0; 4];
+    from.read_exact(&mut header)?;
+    let mut frame = vec![0; length_of(header)?];
+    from.read_exact(&mut frame)?;
+    Ok(frame)
+}
+
+/// Writes a frame.
+pub(super) fn write(to: &mut impl Write, frame: &[u8]) -> io::Result<()> {
+    to.write_all(&header_of(frame)?)?;
+    to.write_all(frame)
+}
+
+/// Reads a frame.
+pub(super) async fn receive(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
+    let mut header = [0; 4];
+    from.read_exact(&mut header).await?;
+    let mut frame = vec![0; length_of(header)?];
+    from.read_exact(&mut frame).await?;
+    Ok(frame)
+}
+
+/// Writes a frame.
+pub(super) async fn send(to: &mut (impl AsyncWrite + Unpin), frame: &[u8]) -> io::Result<()> {
+    to.write_all(&header_of(frame)?).await?;
+    to.write_all(frame).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_comes_back_and_one_that_is_too_large_is_refused_before_it_is_read() {
+        let mut wire = Vec::new();
+        write(&mut wire, b"abc").unwrap();
+        assert_eq!(wire, b"\0\0\0\x03abc");
+        assert_eq!(read(&mut wire.as_slice()).unwrap(), b"abc");
+        assert_eq!(read(&mut [0xff; 8].as_slice()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}

@@ -1,0 +1,155 @@
+//! The side of the process: one call after another, each within bounds.
+
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::Instant;
+
+use muster_engines::{Context, Engine, Failure};
+use rlimit::Resource;
+use serde_json::Value;
+
+use super::wire::{self, Head};
+
+/// Parsers recurse, and what they are given nests as deeply as its writer likes.
+const STACK: usize = 64 << 20;
+/// Address space for the stacks of threads that engines start themselves: reserved, and hardly ever touched.
+const OWN_STACKS: u64 = 320 << 20;
+/// The largest output in bytes.
+const MAX_OUTPUT: usize = 8 << 20;
+
+/// What a process may use.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// For one call.
+    pub memory_mib: u64,
+    /// The folder that `workspace` engines may read; `None` for none.
+    pub workspace: Option<PathBuf>,
+}
+
+/// A call as it came.
+struct Call {
+    number: u16,
+    input: Vec<u8>,
+}
+
+/// Serves calls until the input closes; then the whole process ends, whatever an engine is at.
+///
+/// # Errors
+/// A thread cannot be had.
+pub fn work(
+    bounds: Bounds,
+    engines: fn(u16) -> Option<&'static Engine>,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> io::Result<()> {
+    let (calls_to, calls) = sync_channel(1);
+    thread::Builder::new().name("calls".to_owned()).spawn(move || {
+        let mut input = BufReader::new(input);
+        while let Ok(call) = read_call(&mut input) {
+            if calls_to.send(call).is_err() {
+                break;
+            }
+        }
+        // Nobody is there any more who could want an answer.
+        process::exit(0);
+    })?;
+    let engine = thread::Builder::new().name("engine".to_owned()).stack_size(STACK);
+    let engine = engine.spawn(move || serve(&bounds, engines, &calls, output))?;
+    engine.join().unwrap_or_else(|_| Err(io::Error::other("the engines' thread panicked")))
+}
+
+fn read_call(input: &mut impl Read) -> io::Result<Call> {
+    let number = <[u8; 2]>::try_from(wire::read(input)?).map_err(|_| io::Error::other("no number of an engine"))?;
+    Ok(Call { number: u16::from_be_bytes(number), input: wire::read(input)? })
+}
+
+fn serve(
+    bounds: &Bounds,
+    engines: fn(u16) -> Option<&'static Engine>,
+    calls: &Receiver<Call>,
+    output: impl Write,
+) -> io::Result<()> {
+    let mut output = BufWriter::new(output);
+    let allowed = bounds.memory_mib << 20;
+    let base = confine(allowed)?;
+    for call in calls {
+        let (mut head, out) = answer(bounds, engines(call.number), &call.input);
+        drop(call);
+        let grown = size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
+        head.retire |= grown;
+        wire::write(&mut output, &serde_json::to_vec(&head)?)?;
+        wire::write(&mut output, &out)?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+/// Sets the limits of this process; gives its size before any call. No file can be written, no core is dumped. Called on
+/// the engines' thread, so that its stack counts as there already.
+fn confine(allowed: u64) -> io::Result<Option<u64>> {
+    Resource::CORE.set(0, 0)?;
+    Resource::FSIZE.set(0, 0)?;
+    let base = size();
+    if let Some(base) = base {
+        let most = base + OWN_STACKS + allowed;
+        Resource::AS.set(most, most)?;
+    }
+    Ok(base)
+}
+
+/// Bytes of address space; `None` where the system does not say.
+fn size() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+/// Runs the engine; gives the head of the answer and the output.
+fn answer(bounds: &Bounds, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
+    let failed =
+        |failure: Failure, retire: bool| (Head { failure: Some(failure), retire, ..Head::default() }, Vec::new());
+    let Some(engine) = engine else {
+        return failed(Failure::internal("this program has no such engine"), false);
+    };
+    let input: Value = match serde_json::from_slice(input) {
+        Ok(input) => input,
+        Err(error) => return failed(Failure::internal(error), false),
+    };
+    let context = bounds.workspace.clone().map_or_else(Context::default, Context::with_workspace);
+    let begun = Instant::now();
+    // What a panic leaves behind is dropped with the call, and the process is not used again.
+    let ran = catch_unwind(AssertUnwindSafe(|| engine.run(input, &context)));
+    let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let output = match ran {
+        Ok(Ok(output)) => output,
+        Ok(Err(failure)) => return failed(failure, false),
+        Err(_) => return failed(Failure::internal("panicked"), true),
+    };
+    let mut bounded = Bounded(Vec::new());
+    if serde_json::to_writer(&mut bounded, &output).is_err() {
+        let most = MAX_OUTPUT >> 20;
+        return failed(Failure::too_large(format!("the output is larger than {most} MiB: ask for less")), false);
+    }
+    (Head { failure: None, warnings: context.into_warnings(), took_us, retire: false }, bounded.0)
+}
+
+/// Takes so many bytes, and no more.
+struct Bounded(Vec<u8>);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_OUTPUT {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! Engines that misbehave, each in its own way.
+
+use std::hint::black_box;
+use std::sync::OnceLock;
+
+use muster_engines::{Context, Engine, Failure, Family, Nature};
+use serde_json::{Value, json};
+
+pub static ECHO: Engine = engine(1, "echo", |input, _| Ok(input));
+pub static FOREVER: Engine = engine(2, "forever", |_, _| {
+    loop {
+        std::thread::park();
+    }
+});
+pub static BOMB: Engine = engine(3, "bomb", |_, _| {
+    let mut kept = Vec::new();
+    loop {
+        kept.push(black_box(vec![1_u8; 1 << 20]));
+    }
+});
+pub static DEEP: Engine = engine(4, "deep", |_, _| Ok(json!(dig(0))));
+pub static PANICS: Engine = engine(5, "panics", |_, _| panic!("at the disco"));
+pub static LARGE: Engine = engine(6, "large", |_, _| Ok(json!({ "text": "x".repeat(9 << 20) })));
+pub static ABORTS: Engine = engine(7, "aborts", |_, _| std::process::abort());
+/// Tells of its process.
+pub static PROCESS: Engine =
+    engine(8, "process", |_, _| Ok(json!({ "pid": std::process::id(), "variables": std::env::vars().count() })));
+pub static WRITES: Engine = engine(9, "writes", |_, _| {
+    let path = std::env::temp_dir().join(format!("engine-pool-{}", std::process::id()));
+    let written = std::fs::write(&path, "x");
+    let _ = std::fs::remove_file(&path);
+    Ok(json!({ "written": written.is_ok() }))
+});
+/// Keeps what it takes: a leak.
+pub static LEAKS: Engine = engine(10, "leaks", |_, _| {
+    std::mem::forget(black_box(vec![1_u8; 20 << 20]));
+    Ok(json!({ "pid": std::process::id() }))
+});
+/// Nests its output more deeply than JSON is read.
+pub static NESTS: Engine = engine(11, "nests", |_, _| Ok((0..500).fold(json!(1), |inner, _| json!([inner]))));
+
+static ALL: [&Engine; 11] =
+    [&ECHO, &FOREVER, &BOMB, &DEEP, &PANICS, &LARGE, &ABORTS, &PROCESS, &WRITES, &LEAKS, &NESTS];
+
+pub fn by_number(number: u16) -> Option<&'static Engine> {
+    ALL.into_iter().find(|engine| engine.number == number)
+}
+
+const fn engine(number: u16, id: &'static str, function: fn(Value, &Context) -> Result<Value, Failure>) -> Engine {
+    Engine {
+        number,
+        id,
+        name: id,
+        family: Family::Data,
+        nature: Nature::Pure,
+        summary: id,
+        inputs: &["value:any:-:optional"],
+        outputs: &[],
+        method: "",
+        reference: "",
+        example: "{}",
+        function,
+        fields: OnceLock::new(),
+    }
+}
+
+#[allow(unconditional_recursion, reason = "it is what is tested")]
+fn dig(depth: u64) -> u64 {
+    let frame = black_box([depth; 64]);
+    1 + dig(frame[0] + 1) + frame[1]
+}

@@ -1,0 +1,37 @@
+//! The models that agents plan and write with: the chain and the settings that count now.
+
+use futures::future::BoxFuture;
+use muster_actors::agent::{ChainModels, Models, Settle, Speech};
+use muster_actors::provider::{Chain, ChainError, ChatAsk};
+
+use crate::live::Watched;
+
+type Now = Box<dyn Fn() -> Chain + Send + Sync>;
+
+/// Follows a reload.
+#[derive(Debug)]
+pub(super) struct LiveModels {
+    chain: ChainModels<Now>,
+    live: Watched,
+}
+
+impl LiveModels {
+    pub(super) fn new(live: Watched) -> Self {
+        let watched = live.clone();
+        Self { chain: ChainModels::new(Box::new(move || watched.now().chain.clone())), live }
+    }
+}
+
+impl Models for LiveModels {
+    fn planner(&self) -> Option<String> {
+        match self.live.now().config.agents.planner_model.as_str() {
+            "" => self.chain.planner(),
+            "none" => None,
+            named => Some(named.to_owned()),
+        }
+    }
+
+    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+        self.chain.stream(ask, settle)
+    }
+}

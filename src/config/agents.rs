@@ -1,0 +1,95 @@
+//! Settings of agents and their tasks.
+
+use std::time::Duration;
+
+use muster_actors::agent::AgentOptions;
+use muster_actors::task::TaskSettings;
+use serde::Deserialize;
+
+use super::ConfigError;
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Agents {
+    /// Tasks that run at a time.
+    pub slots: usize,
+    /// Of one key or person.
+    pub per_key: usize,
+    /// Tasks of one key or person that may wait.
+    pub queue_per_key: usize,
+    /// Tasks that live at a time, over all keys.
+    pub max_live: usize,
+    /// How long a task may wait for a slot.
+    pub queue_timeout_seconds: u64,
+    /// Attempts of a step after the first.
+    pub retries: u32,
+    /// The model that plans and writes; empty: the first of the chain that can call tools, without one the plan is
+    /// walked. `none`: always the plan.
+    pub planner_model: String,
+    /// Steps of a task that a model plans.
+    pub max_steps: usize,
+    /// How long an ended task can be read.
+    pub keep_days: u64,
+    /// Threads that steps run on; 0 is one for each core.
+    pub threads: usize,
+}
+
+impl Default for Agents {
+    fn default() -> Self {
+        let (tasks, agents) = (TaskSettings::default(), AgentOptions::default());
+        Self {
+            slots: tasks.slots,
+            per_key: tasks.per_key,
+            queue_per_key: tasks.queue_per_key,
+            max_live: tasks.max_live,
+            queue_timeout_seconds: tasks.queue_timeout.as_secs(),
+            retries: tasks.retries,
+            planner_model: String::new(),
+            max_steps: agents.max_steps,
+            keep_days: tasks.keep_ended.as_secs() / 86_400,
+            threads: 0,
+        }
+    }
+}
+
+impl Agents {
+    pub fn tasks(&self) -> TaskSettings {
+        TaskSettings {
+            slots: self.slots,
+            per_key: self.per_key,
+            queue_per_key: self.queue_per_key,
+            max_live: self.max_live,
+            queue_timeout: Duration::from_secs(self.queue_timeout_seconds),
+            retries: self.retries,
+            keep_ended: Duration::from_secs(self.keep_days * 86_400),
+            ..TaskSettings::default()
+        }
+    }
+
+    pub fn options(&self) -> AgentOptions {
+        AgentOptions { max_steps: self.max_steps, ..AgentOptions::default() }
+    }
+
+    /// # Errors
+    /// A value out of its range.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let bounds = [
+            ("slots", self.slots as u64, 1, 100_000),
+            ("per_key", self.per_key as u64, 1, 100_000),
+            ("queue_per_key", self.queue_per_key as u64, 1, 1_000_000),
+            ("max_live", self.max_live as u64, 1, 10_000_000),
+            ("queue_timeout_seconds", self.queue_timeout_seconds, 1, 30 * 86_400),
+            ("retries", self.retries.into(), 0, 100),
+            ("max_steps", self.max_steps as u64, 1, 200),
+            ("keep_days", self.keep_days, 1, 3_650),
+            ("threads", self.threads as u64, 0, 256),
+        ];
+        for (name, value, least, most) in bounds {
+            if !(least..=most).contains(&value) {
+                let why = format!("takes {least} to {most}");
+                return Err(ConfigError::Bad { setting: format!("agents.{name}"), why });
+            }
+        }
+        Ok(())
+    }
+}

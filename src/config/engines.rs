@@ -1,0 +1,97 @@
+//! Settings of engines: their processes, and the folder that some of them read.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use muster_actors::Clock;
+use muster_actors::engine::{EngineOptions, Worker};
+use muster_store::StoreHandle;
+use serde::Deserialize;
+
+use super::ConfigError;
+
+/// How long a process that has nothing to do stays.
+const IDLE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Engines {
+    /// Processes that run engines, each one call at a time; 0 is one for each core.
+    pub workers: usize,
+    /// For one call.
+    pub time_seconds: u64,
+    /// For one call.
+    pub memory_mib: u64,
+    /// Calls that may wait.
+    pub queue: usize,
+    /// The program of the processes: this one.
+    #[serde(skip)]
+    pub program: PathBuf,
+}
+
+impl Default for Engines {
+    fn default() -> Self {
+        Self { workers: 0, time_seconds: 10, memory_mib: 256, queue: 256, program: own_program() }
+    }
+}
+
+/// The running program itself, even where its file was replaced by a newer one.
+fn own_program() -> PathBuf {
+    let running = Path::new("/proc/self/exe");
+    if running.exists() { running.to_owned() } else { std::env::current_exe().unwrap_or_else(|_| "muster".into()) }
+}
+
+/// The folder that `workspace` engines may read.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Workspace {
+    /// Empty: none.
+    pub path: PathBuf,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self { path: PathBuf::from("./workspace") }
+    }
+}
+
+impl Engines {
+    /// What the pool is given.
+    pub fn options(&self, workspace: &Workspace, store: &StoreHandle, clock: &Clock) -> EngineOptions {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let mut args = vec!["engine-worker".into(), "--memory-mib".into(), self.memory_mib.to_string().into()];
+        // A process has a folder of its own: a relative path would lead elsewhere there.
+        if let Ok(folder) = std::path::absolute(&workspace.path) {
+            args.extend(["--workspace".into(), folder.into_os_string()]);
+        }
+        EngineOptions {
+            worker: Worker { program: self.program.clone(), args },
+            workers: if self.workers > 0 { self.workers } else { cores() },
+            queue: self.queue,
+            time: Duration::from_secs(self.time_seconds),
+            memory_mib: self.memory_mib,
+            idle: IDLE,
+            store: StoreHandle::clone(store),
+            clock: clock.clone(),
+        }
+    }
+
+    /// # Errors
+    /// A value out of its range.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let bad = |name: &str, why: &str| Err(ConfigError::Bad { setting: name.to_owned(), why: why.to_owned() });
+        if self.workers > 256 {
+            return bad("engines.workers", "takes 0 to 256");
+        }
+        if !(1..=300).contains(&self.time_seconds) {
+            return bad("engines.time_seconds", "takes 1 to 300");
+        }
+        if !(16..=65_536).contains(&self.memory_mib) {
+            return bad("engines.memory_mib", "takes 16 to 65536");
+        }
+        if !(1..=100_000).contains(&self.queue) {
+            return bad("engines.queue", "takes 1 to 100000");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! Which agents there are.
+
+use actix_web::web;
+use muster_actors::agent::{Agent, PlanStep};
+use muster_actors::{Error, Kind};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::app::App;
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{AgentsRead, Guarded};
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct AgentQuery {
+    /// One category only.
+    category: Option<String>,
+    /// Words that must all stand in the id, the name, the summary or the capabilities, in any case.
+    q: Option<String>,
+}
+
+/// An agent in the list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AgentEntry {
+    pub id: String,
+    pub name: String,
+    pub category: String,
+    pub summary: String,
+    pub capabilities: Vec<String>,
+    /// JSON Schema of the `params` of its run, with defaults.
+    #[schema(value_type = Object)]
+    pub parameters: Value,
+}
+
+/// What agents are sorted by.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CategoryEntry {
+    pub id: String,
+    pub name: String,
+    /// How many agents it has.
+    pub agents: usize,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AgentList {
+    pub agents: Vec<AgentEntry>,
+    /// Every category that has an agent, whatever the filters.
+    pub categories: Vec<CategoryEntry>,
+    /// All of them are on this page: always null.
+    pub next_cursor: Option<String>,
+}
+
+/// An engine of a toolbox.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ToolEntry {
+    /// Its address is `/api/q<number>`.
+    pub number: u16,
+    pub id: &'static str,
+    pub name: &'static str,
+}
+
+/// One engine's call of a plan.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PlanEntry {
+    /// By which later steps and the result refer to it.
+    pub r#as: String,
+    pub engine: &'static str,
+    /// The engine's inputs that are bound.
+    pub inputs: Vec<String>,
+    /// Whether the step may be left out.
+    pub conditional: bool,
+}
+
+/// One agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AgentBody {
+    #[serde(flatten)]
+    pub entry: AgentEntry,
+    /// What a model that plans may call.
+    pub engines: Vec<ToolEntry>,
+    /// What a model that plans is told first.
+    pub system_prompt: String,
+    /// What is done, in order, where no model plans.
+    pub plan: Vec<PlanEntry>,
+}
+
+fn entry(agent: &Agent) -> AgentEntry {
+    AgentEntry {
+        id: agent.id.clone(),
+        name: agent.name.clone(),
+        category: agent.category.clone(),
+        summary: agent.summary.clone(),
+        capabilities: agent.capabilities.clone(),
+        parameters: agent.params_schema(),
+    }
+}
+
+fn planned(step: &PlanStep) -> PlanEntry {
+    PlanEntry {
+        r#as: step.name.clone(),
+        engine: step.engine.id,
+        inputs: step.bind.iter().map(|(name, _)| name.clone()).collect(),
+        conditional: step.when.is_some(),
+    }
+}
+
+/// Lists the agents of this server. A key needs the scope `agents`, a person a role with that scope or the permission
+/// `agents:read`.
+#[utoipa::path(get, operation_id = "list_agents", path = "/api/v1/agents", tag = "agents", params(AgentQuery),
+    responses((status = 200, body = AgentList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn list(
+    _guard: Guarded<AgentsRead>,
+    query: web::Query<AgentQuery>,
+    app: web::Data<App>,
+) -> Result<web::Json<AgentList>, HttpError> {
+    let AgentQuery { category, q } = query.into_inner();
+    let agents = &app.agency.agents;
+    let of = |id: &str| agents.by_category(id).count();
+    let known = agents.categories().iter().map(|it| CategoryEntry {
+        id: it.id.clone(),
+        name: it.name.clone(),
+        agents: of(&it.id),
+    });
+    let categories: Vec<CategoryEntry> = known.filter(|it| it.agents > 0).collect();
+    if let Some(category) = &category
+        && !agents.categories().iter().any(|it| it.id == *category)
+    {
+        let names: Vec<&str> = categories.iter().map(|it| it.id.as_str()).collect();
+        let wrong = format!("must be one of {}", names.join(", "));
+        return Err(HttpError(Error::field(Kind::Invalid, &["query", "category"], wrong, category.as_str().into())));
+    }
+    let words: Vec<String> = q.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
+    let wanted = |agent: &Agent| {
+        let text = format!("{} {} {} {}", agent.id, agent.name, agent.summary, agent.capabilities.join(" "));
+        let text = text.to_lowercase();
+        category.as_ref().is_none_or(|category| agent.category == *category)
+            && words.iter().all(|word| text.contains(word.as_str()))
+    };
+    let agents = agents.list().iter().filter(|agent| wanted(agent)).map(|agent| entry(agent)).collect();
+    Ok(web::Json(AgentList { agents, categories, next_cursor: None }))
+}
+
+/// One agent.
+#[utoipa::path(get, operation_id = "get_agent", path = "/api/v1/agents/{id}", tag = "agents", params(("id" = String, Path)),
+    responses((status = 200, body = AgentBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 404, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn get(
+    _guard: Guarded<AgentsRead>,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<web::Json<AgentBody>, HttpError> {
+    let agent = app.agency.agents.get(&id).ok_or_else(|| {
+        let id: String = id.chars().take(100).collect();
+        Error::new(Kind::NotFound, format!("there is no agent {id:?}: GET /api/v1/agents lists them"))
+    })?;
+    let tool = |engine: &&'static muster_engines::Engine| ToolEntry {
+        number: engine.number,
+        id: engine.id,
+        name: engine.name,
+    };
+    Ok(web::Json(AgentBody {
+        entry: entry(agent),
+        engines: agent.toolbox.iter().map(tool).collect(),
+        system_prompt: agent.system_prompt.clone(),
+        plan: agent.plan.iter().map(planned).collect(),
+    }))
+}

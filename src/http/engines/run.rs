@@ -1,0 +1,96 @@
+//! The handlers.
+
+use actix_web::{HttpRequest, web};
+use muster_actors::engine::EngineCall;
+use muster_actors::{Error, Kind};
+use muster_engines::{Engine, Family};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::IntoParams;
+
+use super::body::{EngineBody, EngineEntry, EngineList, EngineRun};
+use crate::app::App;
+use crate::body::FromJson;
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{EnginesRead, EnginesRun, Guarded, Sent, acting};
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct EngineQuery {
+    /// One family only: `platform`, `data`, `security`, `text`, `code` or `docs`.
+    family: Option<String>,
+    /// Words that must all stand in the id, the name or the summary, in any case.
+    q: Option<String>,
+}
+
+/// Lists the engines of this server. A key needs the scope `engines`.
+#[utoipa::path(get, operation_id = "list_engines", path = "/api/engines", tag = "engines", params(EngineQuery),
+    responses((status = 200, body = EngineList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn list(
+    _guard: Guarded<EnginesRead>,
+    query: web::Query<EngineQuery>,
+) -> Result<web::Json<EngineList>, HttpError> {
+    let EngineQuery { family, q } = query.into_inner();
+    let family = family.map(|name| family_of(&name)).transpose()?;
+    let words: Vec<String> = q.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
+    let wanted = |engine: &&'static Engine| {
+        let text = format!("{} {} {}", engine.id, engine.name, engine.summary).to_lowercase();
+        family.is_none_or(|family| engine.family == family) && words.iter().all(|word| text.contains(word.as_str()))
+    };
+    let engines = muster_engines::all().filter(wanted).map(EngineEntry::from).collect();
+    Ok(web::Json(EngineList { engines, next_cursor: None }))
+}
+
+fn family_of(name: &str) -> Result<Family, Error> {
+    Family::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| {
+        let known = Family::ALL.map(Family::name).join(", ");
+        Error::field(Kind::Invalid, &["query", "family"], format!("must be one of {known}"), name.into())
+    })
+}
+
+/// One engine.
+pub async fn get(_guard: Guarded<EnginesRead>, number: web::Path<String>) -> Result<web::Json<EngineBody>, HttpError> {
+    Ok(web::Json(EngineBody::from(engine_of(&number)?)))
+}
+
+fn engine_of(number: &str) -> Result<&'static Engine, Error> {
+    let canonical = |parsed: &u16| parsed.to_string() == number;
+    let found = number.parse().ok().filter(canonical).and_then(muster_engines::by_number);
+    found.ok_or_else(|| {
+        let number: String = number.chars().take(20).collect();
+        Error::new(Kind::NotFound, format!("this server has no engine q{number}: GET /api/engines lists those it has"))
+    })
+}
+
+/// An engine's input: whatever is JSON. The engine says what is wrong with it.
+#[derive(Debug)]
+pub struct Input(Value);
+
+impl FromJson for Input {
+    fn read(_: &mut crate::body::Fields<'_>) -> Self {
+        Self(Value::Null)
+    }
+
+    fn from_json(value: &Value) -> Result<Self, Error> {
+        Ok(Self(value.clone()))
+    }
+}
+
+/// Runs an engine.
+pub async fn run(
+    request: Sent<EnginesRun, Input>,
+    number: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<EngineRun>, HttpError> {
+    let engine = engine_of(&number)?;
+    let call = EngineCall { engine, input: request.body.0 };
+    let answer = app.engines.run_for(call, &acting(&http)?).await?;
+    Ok(web::Json(EngineRun {
+        engine: engine.id,
+        number: engine.number,
+        output: answer.output,
+        duration_ms: u64::try_from(answer.took.as_millis()).unwrap_or(u64::MAX),
+        warnings: answer.warnings,
+    }))
+}

@@ -1,0 +1,221 @@
+//! A task as it is shown.
+
+use muster_actors::Millis;
+use muster_actors::task::{
+    Basis, ControlRecord, Estimate, Priority, Progress, Status, StepKind, StepRecord, StepStatus, TaskError,
+    TaskRecord, Verb, Waiting,
+};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// A task.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TaskBody {
+    pub task_id: String,
+    pub agent: String,
+    /// Live: `pending`, `queued`, `running`, `pausing`, `paused`, `waiting`, `retrying`. Ended: `succeeded`, `failed`,
+    /// `timed_out`, `killed`, `rejected`.
+    #[schema(value_type = String)]
+    pub status: Status,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Millis,
+    /// As estimated when it was accepted.
+    pub estimated_seconds: u64,
+    /// The instruction.
+    pub task: String,
+    #[schema(value_type = Object)]
+    pub params: Value,
+    /// `low`, `normal` or `high`.
+    #[schema(value_type = String)]
+    pub priority: Priority,
+    pub timeout_seconds: u32,
+    /// `key_…` or `usr_…`.
+    pub owner: String,
+    /// One more with each redirect.
+    pub revision: u32,
+    /// Of the step in hand, from 1.
+    pub attempt: u32,
+    /// One more with each durable change.
+    pub seq: u64,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub queued_at: Option<Millis>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub started_at: Option<Millis>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub finished_at: Option<Millis>,
+    /// When its run time is over, while it runs.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub deadline_at: Option<Millis>,
+    pub paused_seconds: u64,
+    pub progress: ProgressBody,
+    pub estimate: EstimateBody,
+    /// What it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingBody>,
+    pub control: ControlsBody,
+    pub steps: Vec<StepBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub result: Option<Value>,
+    /// What an aborted step had written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<FailureBody>,
+    /// Whether a crash interrupted it.
+    pub recovered: bool,
+    pub usage: UsageBody,
+}
+
+/// How far it is.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProgressBody {
+    /// 0 to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u8>,
+    pub completed_steps: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_steps: Option<u32>,
+    pub phase: String,
+    /// `measured` (by steps) or `estimated` (by time).
+    #[schema(value_type = String)]
+    pub basis: Basis,
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Millis,
+}
+
+/// How long it is thought to take.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EstimateBody {
+    pub p50_seconds: u64,
+    pub p90_seconds: u64,
+    /// Runs of that agent that it rests on.
+    pub samples: u64,
+    pub queue_seconds: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WaitingBody {
+    /// `input`, `approval` or `operator`.
+    pub reason: String,
+    pub detail: String,
+}
+
+/// Controls that are under way.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ControlsBody {
+    pub pending: Vec<PendingBody>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PendingBody {
+    pub request_id: String,
+    /// `pause`, `resume`, `kill` or `redirect`.
+    pub verb: &'static str,
+    /// Who asked: `key_…` or `usr_…`.
+    pub by: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Millis,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StepBody {
+    /// From 0 within the task, over all revisions.
+    pub index: u32,
+    pub name: String,
+    /// `engine`, `model` or `writeup`.
+    #[schema(value_type = String)]
+    pub kind: StepKind,
+    /// `running`, `succeeded`, `failed` or `aborted`.
+    #[schema(value_type = String)]
+    pub status: StepStatus,
+    pub attempts: u32,
+    pub ms: Option<u64>,
+}
+
+/// Why it failed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FailureBody {
+    /// Such as `AGENT_EXECUTION_ERROR`, `CRASH_LOOP`, `QUEUE_TIMEOUT`, `AGENT_PARAMS_MISSING`.
+    pub error_code: String,
+    pub detail: String,
+}
+
+/// What it used so far.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UsageBody {
+    /// Tokens.
+    pub prompt: u64,
+    /// Tokens.
+    pub completion: u64,
+    pub cost_usd: f64,
+}
+
+impl From<TaskRecord> for TaskBody {
+    fn from(task: TaskRecord) -> Self {
+        let Estimate { p50_seconds, p90_seconds, samples, queue_seconds } = task.estimate;
+        Self {
+            task_id: task.id,
+            agent: task.agent,
+            status: task.status,
+            created_at: task.created_at,
+            estimated_seconds: (p50_seconds + queue_seconds).max(1),
+            task: task.task,
+            params: task.params,
+            priority: task.priority,
+            timeout_seconds: task.timeout_seconds,
+            owner: task.owner.id,
+            revision: task.revision,
+            attempt: task.attempt,
+            seq: task.seq,
+            queued_at: task.queued_at,
+            started_at: task.started_at,
+            finished_at: task.finished_at,
+            deadline_at: task.deadline_at,
+            paused_seconds: task.paused_ms / 1_000,
+            progress: task.progress.into(),
+            estimate: EstimateBody { p50_seconds, p90_seconds, samples, queue_seconds },
+            waiting: task.waiting.map(|Waiting { reason, detail }| WaitingBody { reason, detail }),
+            control: ControlsBody {
+                pending: task.controls.into_iter().filter(|it| it.outcome.is_none()).map(PendingBody::from).collect(),
+            },
+            steps: task.steps.into_iter().map(StepBody::from).collect(),
+            result: task.result,
+            partial: task.partial,
+            error: task.error.map(|TaskError { error_code, detail }| FailureBody { error_code, detail }),
+            recovered: task.recovered,
+            usage: UsageBody {
+                prompt: task.usage.prompt,
+                completion: task.usage.completion,
+                cost_usd: task.usage.cost_nanos as f64 / 1e9,
+            },
+        }
+    }
+}
+
+impl From<Progress> for ProgressBody {
+    fn from(progress: Progress) -> Self {
+        let Progress { percent, completed_steps, total_steps, phase, basis, updated_at } = progress;
+        Self { percent, completed_steps, total_steps, phase, basis, updated_at }
+    }
+}
+
+impl From<ControlRecord> for PendingBody {
+    fn from(control: ControlRecord) -> Self {
+        let verb = match control.verb {
+            Verb::Pause { .. } => "pause",
+            Verb::Resume => "resume",
+            Verb::Kill => "kill",
+            Verb::Redirect { .. } => "redirect",
+        };
+        Self { request_id: control.request_id, verb, by: control.by, at: control.at }
+    }
+}
+
+impl From<StepRecord> for StepBody {
+    fn from(step: StepRecord) -> Self {
+        let StepRecord { index, name, kind, status, attempts, ms } = step;
+        Self { index, name, kind, status, attempts, ms }
+    }
+}

@@ -1,0 +1,191 @@
+//! Control of one task, in two phases: the answer is the first, an event of the task's journal the second.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::ids::{IdKind, new_id};
+use muster_actors::task::{Abort, Asker, Control, ControlReply, Effective, FirstPhase, RedirectMode, Status, Verb};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::body::{Fields, FromJson};
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{AgentsRun, Sent, acting};
+
+/// What every control takes.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "the description reads its fields")]
+pub struct ControlBody {
+    /// The same gets the same answer for 24 h; made up where it is left out.
+    pub request_id: Option<String>,
+    /// For people: stands in the audit log.
+    pub reason: Option<String>,
+    /// Only if the task is still at this `seq`.
+    pub if_seq: Option<u64>,
+}
+
+impl FromJson for ControlBody {
+    const MAY_BE_EMPTY: bool = true;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let if_seq = fields.integer("if_seq", 0..=i64::MAX).and_then(|seq| u64::try_from(seq).ok());
+        Self { request_id: fields.string("request_id"), reason: fields.string("reason"), if_seq }
+    }
+}
+
+/// How a task is to be paused.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "the description reads its fields")]
+pub struct PauseBody {
+    #[schema(inline)]
+    #[serde(flatten)]
+    pub control: ControlBody,
+    /// Aborts the step in flight, which runs again on resume; by default the pause is at the next step boundary.
+    #[schema(value_type = Option<bool>)]
+    pub now: bool,
+}
+
+impl FromJson for PauseBody {
+    const MAY_BE_EMPTY: bool = true;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        Self { now: fields.bool("now").unwrap_or_default(), control: ControlBody::read(fields) }
+    }
+}
+
+/// What a task is to do instead.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "the description reads its fields")]
+pub struct RedirectBody {
+    #[schema(inline)]
+    #[serde(flatten)]
+    pub control: ControlBody,
+    /// At most 8 KiB.
+    pub instruction: String,
+    /// `steer` (default): joins at the next boundary. `interrupt`: the step in flight is aborted, and what comes next is
+    /// planned anew. `agent`: another agent takes over.
+    #[schema(value_type = Option<String>)]
+    pub mode: RedirectMode,
+    /// With the mode `agent`: who takes over.
+    pub agent: Option<String>,
+}
+
+impl FromJson for RedirectBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let instruction = fields.string("instruction");
+        let (mode, agent) = (fields.choice("mode").unwrap_or_default(), fields.string("agent"));
+        if (mode == RedirectMode::Agent) != agent.is_some() {
+            fields.fail("agent", "names the agent that takes over, with the mode `agent` and no other");
+        }
+        Self {
+            instruction: fields.require("instruction", instruction).unwrap_or_default(),
+            mode,
+            agent,
+            control: ControlBody::read(fields),
+        }
+    }
+}
+
+/// The first phase of an answer.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ControlAnswer {
+    pub task_id: String,
+    pub request_id: String,
+    /// `accepted` (202: the second phase is an event, `control.applied`, `control.superseded` or `control.missed`) or
+    /// `already` (200: it is so already).
+    #[schema(value_type = String)]
+    pub phase: FirstPhase,
+    /// When it takes hold: `now`, `boundary` or `resume`.
+    #[schema(value_type = String)]
+    pub effective: Effective,
+    /// The task's, after it.
+    #[schema(value_type = String)]
+    pub status: Status,
+    pub seq: u64,
+    /// What becomes of the step in flight: `dropped`, or `detached` where its late result is fenced off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub abort: Option<Abort>,
+}
+
+async fn carry_out(
+    http: &HttpRequest,
+    app: &App,
+    id: &str,
+    control: ControlBody,
+    verb: Verb,
+) -> Result<HttpResponse, HttpError> {
+    let ControlBody { request_id, reason, if_seq } = control;
+    let request_id = request_id.unwrap_or_else(|| new_id(IdKind::Request));
+    let control = Control { verb, request_id, if_seq, reason };
+    let reply = app.agency.tasks.control(id, control, &Asker::of(acting(http)?)).await?;
+    let ControlReply { task_id, request_id, phase, effective, status, seq, abort } = reply;
+    let code = if phase == FirstPhase::Accepted { StatusCode::ACCEPTED } else { StatusCode::OK };
+    Ok(HttpResponse::build(code).json(ControlAnswer { task_id, request_id, phase, effective, status, seq, abort }))
+}
+
+/// Pauses a task: at the next step boundary, or at once. 409 tells the present status where it cannot be.
+#[utoipa::path(post, operation_id = "pause_task", path = "/api/v1/tasks/{id}/pause", tag = "tasks",
+    params(("id" = String, Path)), request_body = PauseBody,
+    responses((status = 200, body = ControlAnswer), (status = 202, body = ControlAnswer), (status = 400, body = ErrorAgent),
+        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
+        (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn pause(
+    request: Sent<AgentsRun, PauseBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let PauseBody { control, now } = request.body;
+    carry_out(&http, &app, &id, control, Verb::Pause { now }).await
+}
+
+/// Puts a paused task back into the queue, where its age counts.
+#[utoipa::path(post, operation_id = "resume_task", path = "/api/v1/tasks/{id}/resume", tag = "tasks",
+    params(("id" = String, Path)), request_body = ControlBody,
+    responses((status = 200, body = ControlAnswer), (status = 202, body = ControlAnswer), (status = 400, body = ErrorAgent),
+        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
+        (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn resume(
+    request: Sent<AgentsRun, ControlBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    carry_out(&http, &app, &id, request.body, Verb::Resume).await
+}
+
+/// Kills a task: the step in flight is dropped at once, and nothing of it comes later.
+#[utoipa::path(post, operation_id = "kill_task", path = "/api/v1/tasks/{id}/kill", tag = "tasks",
+    params(("id" = String, Path)), request_body = ControlBody,
+    responses((status = 200, body = ControlAnswer), (status = 202, body = ControlAnswer), (status = 400, body = ErrorAgent),
+        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
+        (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn kill(
+    request: Sent<AgentsRun, ControlBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    carry_out(&http, &app, &id, request.body, Verb::Kill).await
+}
+
+/// Gives a task another instruction, or to another agent; its `revision` is one more.
+#[utoipa::path(post, operation_id = "redirect_task", path = "/api/v1/tasks/{id}/redirect", tag = "tasks",
+    params(("id" = String, Path)), request_body = RedirectBody,
+    responses((status = 200, body = ControlAnswer), (status = 202, body = ControlAnswer), (status = 400, body = ErrorAgent),
+        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
+        (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn redirect(
+    request: Sent<AgentsRun, RedirectBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let RedirectBody { control, instruction, mode, agent } = request.body;
+    carry_out(&http, &app, &id, control, Verb::Redirect { mode, instruction, agent }).await
+}

@@ -1,0 +1,232 @@
+//! What happened to a task: its journal and its logs, as a page or as a stream.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
+use futures::stream;
+use muster_actors::task::{Asker, JournalEntry, Level, LogLine, Tasks};
+use muster_actors::{Error, Kind, Millis};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use utoipa::{IntoParams, ToSchema};
+
+use super::read::number;
+use crate::app::App;
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{AgentsRead, Guarded, acting};
+
+/// Entries and lines of a page.
+const DEFAULT_LIMIT: u64 = 200;
+const MAX_LIMIT: u64 = 1_000;
+/// How long new lines of the log wait for their reader.
+const LINES_EVERY: Duration = Duration::from_secs(1);
+/// A comment line keeps an idle line open through proxies.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// A stream ends after so long; its reader comes again, and shows a credential again.
+const MAX_STREAM: Duration = Duration::from_secs(600);
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct EventsQuery {
+    /// Entries behind this `seq` only.
+    after: Option<String>,
+    /// Lines behind this `n` only.
+    after_line: Option<String>,
+    /// Of each, 1 to 1,000, default 200.
+    limit: Option<String>,
+}
+
+/// One entry of the journal.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EventBodyOfTask {
+    /// The task's `seq` that it brought.
+    pub seq: u64,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Millis,
+    /// As on the feed: `task.state`, `task.step`, `task.end`, `control.applied`, `control.superseded`, `control.missed`, …
+    pub event: String,
+    #[schema(value_type = Object)]
+    pub data: Value,
+}
+
+/// One line of the log; the last 2,000 are kept, none over a restart.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LineBody {
+    pub n: u64,
+    /// The step's index.
+    pub step: u32,
+    /// `debug`, `info`, `warn` or `error`.
+    #[schema(value_type = String)]
+    pub level: Level,
+    pub text: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Millis,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TaskEvents {
+    /// In the order of `seq`.
+    pub events: Vec<EventBodyOfTask>,
+    pub logs: Vec<LineBody>,
+    /// For `after` and `after_line` of the next page.
+    pub after: u64,
+    pub after_line: u64,
+    /// Whether there are more entries now.
+    pub more: bool,
+}
+
+/// The journal and the log of a task.
+///
+/// With `Accept: text/event-stream` as server-sent events, until the task has ended: `event` is an entry's name, or
+/// `log`; `data` as in the page; `id` is `<seq>-<n>` and, sent back as `Last-Event-ID`, goes on behind it. A stream ends
+/// after ten minutes at most: come again.
+#[utoipa::path(get, operation_id = "task_events", path = "/api/v1/tasks/{id}/events", tag = "tasks",
+    params(("id" = String, Path), EventsQuery,
+        ("Last-Event-ID" = Option<String>, Header, description = "Of a stream: where its reader stands")),
+    responses((status = 200, content((TaskEvents = "application/json"), (String = "text/event-stream"))),
+        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn events(
+    _guard: Guarded<AgentsRead>,
+    id: web::Path<String>,
+    query: web::Query<EventsQuery>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let asker = Asker::of(acting(&http)?);
+    let limit = number("limit", query.limit.as_deref(), MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT).max(1);
+    let after = number("after", query.after.as_deref(), u64::MAX)?.unwrap_or(0);
+    let line = number("after_line", query.after_line.as_deref(), u64::MAX)?.unwrap_or(0);
+    let limit = usize::try_from(limit).unwrap_or(1);
+    let mut reader = Reader { app: app.clone(), id: id.into_inner(), asker, after, line, limit };
+    if !wants_stream(&http) {
+        return Ok(HttpResponse::Ok().json(reader.page().await?));
+    }
+    reader.resume(&http)?;
+    // Whoever may not see it is told so before a stream begins.
+    reader.tasks().get(&reader.id, &reader.asker).await?;
+    Ok(HttpResponse::Ok()
+        .content_type("text/event-stream; charset=utf-8")
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header(("x-accel-buffering", "no"))
+        .streaming(stream::unfold(Stream::new(reader), Stream::next)))
+}
+
+fn wants_stream(http: &HttpRequest) -> bool {
+    let accept = http.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    accept.split(',').any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
+}
+
+/// Where a reader of one task stands.
+struct Reader {
+    app: web::Data<App>,
+    id: String,
+    asker: Asker,
+    after: u64,
+    line: u64,
+    limit: usize,
+}
+
+impl Reader {
+    fn tasks(&self) -> &Tasks {
+        &self.app.agency.tasks
+    }
+
+    /// Goes on behind `Last-Event-ID`.
+    fn resume(&mut self, http: &HttpRequest) -> Result<(), Error> {
+        let id = http.headers().get("Last-Event-ID").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
+        let Some(id) = id else { return Ok(()) };
+        let stand = id.split_once('-').and_then(|(seq, line)| Some((seq.parse().ok()?, line.parse().ok()?)));
+        let wrong = || Error::field(Kind::Invalid, &["header", "Last-Event-ID"], "must be <seq>-<n>", id.into());
+        (self.after, self.line) = stand.ok_or_else(wrong)?;
+        Ok(())
+    }
+
+    /// What is there behind where it stands; it stands behind that then.
+    async fn page(&mut self) -> Result<TaskEvents, Error> {
+        let entries = self.tasks().events(&self.id, &self.asker, self.after, self.limit).await?;
+        let lines = self.tasks().logs(&self.id, &self.asker, self.line, self.limit).await?;
+        self.after = entries.last().map_or(self.after, |entry| entry.seq);
+        self.line = lines.last().map_or(self.line, |line| line.n);
+        let event = |JournalEntry { seq, at, event, data }| EventBodyOfTask { seq, at, event, data };
+        let line = |LogLine { n, step, level, text, at }| LineBody { n, step, level, text, at };
+        Ok(TaskEvents {
+            more: entries.len() == self.limit,
+            events: entries.into_iter().map(event).collect(),
+            logs: lines.into_iter().map(line).collect(),
+            after: self.after,
+            after_line: self.line,
+        })
+    }
+}
+
+/// A stream of server-sent events.
+struct Stream {
+    reader: Reader,
+    until: Instant,
+    quiet_since: Instant,
+    ready: VecDeque<Bytes>,
+    over: bool,
+}
+
+impl Stream {
+    fn new(reader: Reader) -> Self {
+        let now = Instant::now();
+        Self { reader, until: now + MAX_STREAM, quiet_since: now, ready: VecDeque::new(), over: false }
+    }
+
+    async fn next(mut self) -> Option<(Result<Bytes, actix_web::Error>, Self)> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                self.quiet_since = Instant::now();
+                return Some((Ok(frame), self));
+            }
+            if self.over || Instant::now() >= self.until || self.reader.app.draining() {
+                return None;
+            }
+            if self.quiet_since.elapsed() >= KEEP_ALIVE {
+                self.ready.push_back(Bytes::from_static(b": still here\n\n"));
+                continue;
+            }
+            if let Err(error) = self.read().await {
+                let detail = json!({ "detail": error.message });
+                self.ready.push_back(framed("error", self.reader.after, self.reader.line, &detail));
+                self.over = true;
+            }
+        }
+    }
+
+    /// What is new; where nothing is, waits for a change.
+    async fn read(&mut self) -> Result<(), Error> {
+        let (mut seq, mut n) = (self.reader.after, self.reader.line);
+        // The state first: what it brought is in the journal then.
+        let ended = self.reader.tasks().get(&self.reader.id, &self.reader.asker).await?.status.ended();
+        let page = self.reader.page().await?;
+        for line in &page.logs {
+            n = line.n;
+            self.ready.push_back(framed("log", seq, n, line));
+        }
+        for event in &page.events {
+            seq = event.seq;
+            self.ready.push_back(framed(&event.event, seq, n, event));
+        }
+        if self.ready.is_empty() {
+            if ended {
+                self.over = true;
+            } else {
+                let reader = &self.reader;
+                reader.tasks().wait(&reader.id, &reader.asker, Some(reader.after), LINES_EVERY).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn framed(name: &str, seq: u64, n: u64, data: &impl Serialize) -> Bytes {
+    // Our own types: serializing them into memory cannot fail.
+    let data = serde_json::to_string(data).unwrap_or_default();
+    format!("id: {seq}-{n}\nevent: {name}\ndata: {data}\n\n").into()
+}

@@ -1,0 +1,180 @@
+//! Engines over HTTP: listed, described, run within bounds, in processes that leave with the server.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::process::Launch;
+use crate::support::server::Muster;
+
+fn stats(muster: &Muster) -> muster_actors::engine::EngineStats {
+    muster.app.engines.stats()
+}
+
+#[tokio::test]
+async fn each_engine_is_listed_described_and_runs_its_example() {
+    let muster = Muster::start("[limits.agent]\nengines = \"unlimited\"\nhealth = \"unlimited\"\n");
+    let client = muster.client();
+    let listed = client.get("/api/engines").await.json();
+    let engines = listed["engines"].as_array().unwrap();
+    assert_eq!(engines.len(), muster_engines::all().count());
+    for entry in engines {
+        let path = format!("/api/q{}", entry["number"]);
+        let described = client.get(&path).await;
+        assert_eq!(described.status, 200, "{}", described.text);
+        let described = described.json();
+        for field in ["number", "id", "name", "family", "summary", "nature"] {
+            assert_eq!(described[field], entry[field], "{path}: {field}");
+        }
+        for field in ["input_schema", "output_schema", "example", "method", "reference"] {
+            assert!(!described[field].is_null(), "{path} has no {field}");
+        }
+        if entry["nature"] == "pure" {
+            let ran = client.post(&format!("{path}/run"), &described["example"]).await;
+            assert_eq!(ran.status, 200, "{path}: {}", ran.text);
+            let ran = ran.json();
+            assert_eq!((&ran["engine"], &ran["number"]), (&entry["id"], &entry["number"]));
+            assert!(ran["output"].is_object() && ran["duration_ms"].is_u64() && ran["warnings"].is_array(), "{ran}");
+        }
+    }
+    assert_eq!(listed["next_cursor"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_list_is_filtered_by_family_and_words() {
+    let muster = Muster::start("");
+    let client = muster.client();
+    let ids = |answer: Value| -> Vec<String> {
+        let engines = answer["engines"].as_array().unwrap().iter();
+        engines.map(|engine| engine["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let found = ids(client.get("/api/engines?family=data&q=SCHEMA%20validat").await.json());
+    assert_eq!(found, ["json-schema-validate"]);
+    assert_eq!(ids(client.get("/api/engines?family=docs&q=json-schema-validate").await.json()), [""; 0]);
+    let refused = client.get("/api/engines?family=none").await;
+    assert_eq!(refused.status, 422);
+    assert_eq!(refused.json()["detail"][0]["loc"], json!(["query", "family"]));
+}
+
+#[tokio::test]
+async fn a_bad_input_is_told_with_its_places() {
+    let muster = Muster::start("");
+    let client = muster.client();
+    let refused = client.post("/api/q109/run", &json!({ "schema": {}, "formats": "yes", "more": 1 })).await;
+    assert_eq!(refused.status, 422, "{}", refused.text);
+    let detail = refused.json()["detail"].clone();
+    let locs: Vec<&Value> = detail.as_array().unwrap().iter().map(|problem| &problem["loc"]).collect();
+    for loc in [json!(["body", "document"]), json!(["body", "formats"]), json!(["body", "more"])] {
+        assert!(locs.contains(&&loc), "{loc} is not in {locs:?}");
+    }
+    assert_eq!(client.post("/api/q109/run", &json!([1])).await.status, 422);
+    for path in ["/api/q0109", "/api/q9999", "/api/qx", "/api/q-1"] {
+        let got = client.get(path).await;
+        assert_eq!((got.status, got.json()["error_code"].as_str()), (404, Some("NOT_FOUND")), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_needs_the_scope_and_has_its_own_limit() {
+    let muster = Muster::start("[limits.agent]\nengines = 2\n");
+    let client = muster.client();
+    let chat = client.make_key(&json!({ "name": "chat", "scopes": ["chat"] })).await;
+    let input = json!({ "schema": {}, "document": 1 });
+    for refused in
+        [client.with(chat.clone()).get("/api/engines").await, client.with(chat).post("/api/q109/run", &input).await]
+    {
+        assert_eq!(refused.status, 403);
+        assert!(refused.text.contains("engines"), "{}", refused.text);
+    }
+    for left in [1, 0] {
+        let ran = client.post("/api/q109/run", &input).await;
+        assert_eq!((ran.status, ran.number("x-ratelimit-remaining")), (200, Some(left)), "{}", ran.text);
+    }
+    let refused = client.post("/api/q109/run", &input).await;
+    assert_eq!(refused.status, 429);
+    assert!(refused.number("retry-after").is_some());
+    // Reading costs nothing of it.
+    assert_eq!(client.get("/api/q109").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_body_as_deep_as_json_may_be_goes_through_and_back() {
+    let muster = Muster::start("");
+    let nested = (0..120).fold(json!(1), |inner, _| json!([inner]));
+    let input = json!({ "schema": { "const": nested.clone() }, "document": nested });
+    let ran = muster.client().post("/api/q109/run", &input).await;
+    assert_eq!((ran.status, &ran.json()["output"]["valid"]), (200, &json!(true)), "{}", ran.text);
+}
+
+/// The suite's regular expression that a backtracking matcher needs exponential time for, behind a reference that this
+/// library has to backtrack for.
+#[tokio::test]
+async fn the_server_answers_others_while_an_engine_is_at_its_bound() {
+    let muster = Muster::start("[engines]\ntime_seconds = 1\nworkers = 1\n");
+    let client = muster.client();
+    let deep = (0..3_000).map(|nth| {
+        (
+            format!("d{nth}"),
+            json!({ "anyOf": [
+        { "$ref": format!("#/$defs/d{}", nth + 1) }, { "$ref": format!("#/$defs/d{}", nth + 1) }
+    ] }),
+        )
+    });
+    let mut defs: serde_json::Map<String, Value> = deep.collect();
+    defs.insert("d3000".to_owned(), json!({ "const": 0 }));
+    let input = json!({ "schema": { "$ref": "#/$defs/d0", "$defs": defs }, "document": 1 });
+    let path = "/api/q109/run";
+    let (bad, health) = tokio::join!(client.post(path, &input), client.get("/api/health/live"));
+    assert_eq!(health.status, 200);
+    // Twice 2^3000 ways: it runs out of time, of memory or of its stack, whichever comes first.
+    assert!([408, 413, 422].contains(&bad.status), "{} {}", bad.status, bad.text);
+    let good = client.post(path, &json!({ "schema": {}, "document": 1 })).await;
+    assert_eq!(good.status, 200, "{}", good.text);
+    assert!(stats(&muster).processes <= 1);
+}
+
+/// Processes whose parent it is.
+fn children(of: u32) -> Vec<u32> {
+    let listed = Command::new("ps").args(["-o", "pid=", "--ppid", &of.to_string()]).output().unwrap();
+    String::from_utf8(listed.stdout).unwrap().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+async fn gone(pids: &[u32]) {
+    let there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
+    let begun = std::time::Instant::now();
+    while pids.iter().any(there) {
+        assert!(begun.elapsed().as_secs() < 20, "processes are left: {pids:?}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn no_process_outlives_the_server_however_it_ends() {
+    for signal in ["TERM", "KILL"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = Launch::new(folder.path()).start();
+        let client = crate::support::client::Client::new(server.url.clone()).with(crate::support::KEY);
+        let ran = client.post("/api/q109/run", &json!({ "schema": {}, "document": 1 })).await;
+        assert_eq!(ran.status, 200, "{}", ran.text);
+        let workers = children(server.child.id());
+        assert!(!workers.is_empty());
+        server.signal(signal);
+        server.child.wait().unwrap();
+        gone(&workers).await;
+    }
+}
+
+#[tokio::test]
+async fn the_description_has_each_engine_with_its_own_types() {
+    let muster = Muster::start("");
+    let api = muster.client().without_key().get("/openapi.json").await.json();
+    for engine in muster_engines::all() {
+        let run = &api["paths"][format!("/api/q{}/run", engine.number)]["post"];
+        let body = &run["requestBody"]["content"]["application/json"];
+        assert_eq!(body["example"], engine.example());
+        assert_eq!(body["schema"]["properties"], engine.input_schema()["properties"]);
+        let output = &run["responses"]["200"]["content"]["application/json"]["schema"]["properties"]["output"];
+        assert_eq!(output["properties"], engine.output_schema()["properties"]);
+    }
+}
