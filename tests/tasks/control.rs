@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::client::Client;
+
 use super::world::{begin, endless, key, quick, reaches, runs, server, verb};
 
 #[tokio::test]
@@ -80,7 +82,16 @@ async fn a_redirect_makes_another_revision() {
     assert_eq!((&task["revision"], &task["control"]["pending"][0]["verb"]), (&json!(1), &json!("redirect")), "{task}");
     assert_eq!(verb(&client, &id, "kill", &json!({})).await.status, 202);
     let journal = client.get(&format!("/api/v1/tasks/{id}/events")).await.json();
-    assert!(journal.to_string().contains("control.missed"), "{journal}");
+    assert!(journal.to_string().contains("control.superseded"), "{journal}");
+}
+
+/// A task that stays alive.
+async fn paused(client: &Client) -> String {
+    let id = begin(client, &endless()).await;
+    let paused = verb(client, &id, "pause", &json!({ "now": true })).await;
+    assert!([200, 202].contains(&paused.status), "{}", paused.text);
+    reaches(client, &id, &["paused"]).await;
+    id
 }
 
 #[tokio::test]
@@ -89,9 +100,9 @@ async fn many_are_controlled_by_filter_after_a_dry_run() {
     let (client, other) = (key(&muster, &["agents"], &[]).await, key(&muster, &["agents"], &[]).await);
     let mut mine = Vec::new();
     for _ in 0..3 {
-        mine.push(begin(&client, &endless()).await);
+        mine.push(paused(&client).await);
     }
-    let foreign = begin(&other, &endless()).await;
+    let foreign = paused(&other).await;
     let ended = begin(&client, &quick()).await;
     reaches(&client, &ended, &["succeeded"]).await;
     let body = |dry_run: bool| json!({ "filter": { "agent": "json-wrangler" }, "verb": "kill", "dry_run": dry_run });
@@ -103,14 +114,14 @@ async fn many_are_controlled_by_filter_after_a_dry_run() {
     };
     let dry = client.post("/api/v1/tasks/control", &body(true)).await.json();
     assert_eq!((&dry["matched"], &dry["dry_run"], ids(&dry)), (&json!(3), &json!(true), mine.clone()), "{dry}");
-    reaches(&client, &mine[0], &["queued", "running"]).await;
+    reaches(&client, &mine[0], &["paused"]).await;
     let done = client.post("/api/v1/tasks/control", &body(false)).await.json();
     assert_eq!(ids(&done), mine);
     assert!(done["outcomes"].as_array().unwrap().iter().all(|it| it["phase"] == "accepted"), "{done}");
     for id in &mine {
         reaches(&client, id, &["killed"]).await;
     }
-    reaches(&other, &foreign, &["queued", "running"]).await;
+    reaches(&other, &foreign, &["paused"]).await;
     for (bad, loc) in [
         (json!({ "verb": "kill" }), json!(["body", "filter"])),
         (json!({ "filter": {}, "verb": "stop" }), json!(["body", "verb"])),

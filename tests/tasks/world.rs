@@ -27,7 +27,7 @@ pub fn quick() -> Value {
     json!({ "task": "double them", "params": { "document": { "a": [1, 2] }, "query": "$.a[*]", "program": "[.a[] * 2]" } })
 }
 
-/// A step of it never ends by itself.
+/// A step of it takes some seconds: as many as the engine's own bound of steps lets it.
 pub fn endless() -> Value {
     json!({ "task": "never ends", "params": { "document": 1, "program": "def f: f; f" } })
 }
