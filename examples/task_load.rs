@@ -57,7 +57,8 @@ async fn measure(asked: &Arc<Asked>, clients: usize, monitors: usize, pid: Optio
     let (begun, before) = (Instant::now(), pid.and_then(cpu));
     let running: Vec<_> =
         (0..clients).map(|_| tokio::spawn(work(Arc::clone(asked), http.clone(), Arc::clone(&stop)))).collect();
-    tokio::time::sleep(Duration::from_secs_f64(asked.secs)).await;
+    let load = std::future::pending::<()>();
+    tokio::time::timeout(Duration::from_secs_f64(asked.secs), load).await.unwrap_or_default();
     stop.store(true, Ordering::Release);
     let (mut took, mut errors) = (Vec::new(), HashMap::<String, u64>::new());
     for client in running {

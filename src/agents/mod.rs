@@ -5,6 +5,7 @@ mod commands;
 mod models;
 mod steps;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,7 +61,8 @@ impl Agency {
     /// The catalogue is wrong, or no threads can be had.
     pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Result<Self, StartError> {
         let built: Vec<_> = muster_engines::all().collect();
-        let agents = Agents::built_in(&built).map_err(|error| failed("the catalogue of agents")(&error))?;
+        let own = own_agents(&config.agents.files)?;
+        let agents = Agents::with_own(&own, &built).map_err(|error| failed("the catalogue of agents")(&error))?;
         let models = Arc::new(LiveModels::new(ground.live.clone()));
         let engines = Arc::new(ground.engines.clone());
         let work = AgentWork::new(agents.clone(), engines, models, config.agents.options());
@@ -101,6 +103,15 @@ impl Agency {
         });
         [figures, sweep]
     }
+}
+
+/// The operator's own agents, as they stand in their files.
+fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
+    let read = |file: &PathBuf| {
+        std::fs::read_to_string(file)
+            .map_err(|error| StartError(format!("agents.files: {} cannot be read: {error}", file.display())))
+    };
+    files.iter().map(read).collect()
 }
 
 /// The tasks, as sockets control them.

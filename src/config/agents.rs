@@ -1,5 +1,6 @@
 //! Settings of agents and their tasks.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use muster_actors::agent::AgentOptions;
@@ -32,6 +33,8 @@ pub struct Agents {
     pub keep_days: u64,
     /// Threads that steps run on; 0 is one for each core.
     pub threads: usize,
+    /// Agents of the operator's own, written as the built-in ones are.
+    pub files: Vec<PathBuf>,
 }
 
 impl Default for Agents {
@@ -48,6 +51,7 @@ impl Default for Agents {
             max_steps: agents.max_steps,
             keep_days: tasks.keep_ended.as_secs() / 86_400,
             threads: 0,
+            files: Vec::new(),
         }
     }
 }

@@ -123,7 +123,10 @@ fn file_paths(rust: &Rust, ends: &str) -> Found {
 fn keywords(rust: &Rust, keyword: &str) -> Found {
     rust.tokens()
         .iter()
-        .filter(|token| token.text == keyword)
+        // A raw identifier, such as a field of another's, is no keyword.
+        .filter(|token| {
+            token.text == keyword && !rust.code.get(..token.at).is_some_and(|before| before.ends_with("r#"))
+        })
         .map(|token| (line_of(&rust.code, token.at), keyword.to_owned()))
         .collect()
 }

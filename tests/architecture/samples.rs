@@ -216,7 +216,7 @@ fn forms() -> Vec<Sample> {
         sample(
             keyword,
             ("src/app.rs", "fn f() { unsafe { g() } }"),
-            ("src/app.rs", "#![forbid(unsafe_code)]\n// unsafe\nfn f() { g(\"unsafe\", 'u'); }"),
+            ("src/app.rs", "#![forbid(unsafe_code)]\n// unsafe\nfn f() { g(\"unsafe\", 'u', x.r#unsafe); }"),
         ),
         sample(keyword, ("store/tests/store/disk.rs", "unsafe fn f() {}"), ("store/tests/store/disk.rs", "fn f() {}")),
         sample(

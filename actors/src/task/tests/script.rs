@@ -58,7 +58,10 @@ impl Script {
         let step = &ask.spec.input;
         let ms = |field: &str| step[field].as_u64().map(Duration::from_millis);
         match step["do"].as_str().unwrap_or_default() {
-            "sleep" => tokio::time::sleep(ms("ms").unwrap_or_default()).await,
+            "sleep" => {
+                let ended = std::future::pending::<()>();
+                tokio::time::timeout(ms("ms").unwrap_or_default(), ended).await.unwrap_or_default();
+            }
             "gate" => self.0.gate.notified().await,
             "hang" => std::future::pending().await,
             "stream" => {
