@@ -178,3 +178,33 @@ async fn the_description_has_each_engine_with_its_own_types() {
         assert_eq!(output["properties"], engine.output_schema()["properties"]);
     }
 }
+
+/// Where the server was told that an engine may read, and nowhere else.
+#[cfg(feature = "engines")]
+#[tokio::test]
+async fn a_path_out_of_the_workspace_is_refused_and_entered_in_the_audit_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (inside, outside) = (folder.path().join("workspace"), folder.path().join("secret.txt"));
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(&outside, "needle\n").unwrap();
+    std::fs::write(inside.join("own.txt"), "needle\n").unwrap();
+    std::os::unix::fs::symlink(&outside, inside.join("link.txt")).unwrap();
+    let muster = Muster::start(&format!("[workspace]\npath = {:?}\n", inside.display().to_string()));
+    let client = muster.client();
+    let search = |path: &str| json!({ "pattern": "needle", "path": path });
+    let found = client.post("/api/q188/run", &search(".")).await.json();
+    assert_eq!(found["output"]["matches"].as_array().map(Vec::len), Some(1), "{found}");
+    let absolute = outside.display().to_string();
+    for path in ["../secret.txt", "link.txt", "a/../../secret.txt", &absolute, "/etc/passwd"] {
+        let refused = client.post("/api/q188/run", &search(path)).await;
+        assert_eq!(refused.status, 403, "{path}: {}", refused.text);
+        assert_eq!(refused.json()["error_code"], "PATH_OUTSIDE_WORKSPACE", "{path}");
+    }
+    let entries = muster_store::Scan { limit: 1_000, ..muster_store::Scan::default() };
+    let entries = muster.app.store.scan(muster_store::Tree::Audit, &entries).unwrap().items;
+    let escapes = entries.iter().filter(|(_, rec)| {
+        let entry: Value = serde_json::from_slice(&rec.bytes).unwrap_or_default();
+        entry["action"] == "workspace_escape_refused"
+    });
+    assert_eq!(escapes.count(), 5);
+}
