@@ -14,7 +14,7 @@ from world import World
 HERE = Path(__file__).resolve().parent
 # The same calls each time, and as many as fit into a few minutes.
 SEED = "20260101"
-EXAMPLES = os.environ.get("MUSTER_API_EXAMPLES", "40")
+EXAMPLES = os.environ.get("MUSTER_API_EXAMPLES", "20")
 CHECKS = [
     "not_a_server_error",
     "status_code_conformance",

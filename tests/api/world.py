@@ -159,6 +159,21 @@ class World:
     def geofence(self):
         return self.post("/geofences", self.examples["create_geofence"])["id"]
 
+    # Tasks
+
+    def task(self):
+        """A task that is alive: its engine counts for longer than a call takes."""
+        document, program = list(range(20)), "[limit(400000; repeat(1))] | length"
+        body = {"task": "count", "params": {"document": document, "program": program}}
+        return self.call("POST", f"{V1}/agents/json-wrangler/run", body)["task_id"]
+
+    def paused_task(self):
+        task = self.task()
+        self.call("POST", f"{V1}/tasks/{task}/pause", {"now": True})
+        while self.call("GET", f"{V1}/tasks/{task}?wait=5")["status"] == "pausing":
+            pass
+        return task
+
     # Firmware
 
     def manifest(self):
@@ -195,7 +210,10 @@ class World:
         return artifact
 
     def ready_once(self):
-        if "ready" not in self.kept:
+        """One that is good yet: a made-up call may have revoked it."""
+        known = self.kept.get("ready")
+        path = f"{V1}/firmware/artifacts/{known}"
+        if known is None or self.call("GET", path)["data"]["state"] != "ready":
             self.kept["ready"] = self.ready()
         return self.kept["ready"]
 
@@ -227,18 +245,3 @@ def example(operation):
     """The body that the description shows."""
     content = operation.get("requestBody", {}).get("content", {})
     return next((one.get("example") for one in content.values()), None)
-
-    # Tasks
-
-    def task(self):
-        """A task that is alive: its engine counts for longer than a call takes."""
-        document, program = list(range(20)), "[limit(400000; repeat(1))] | length"
-        body = {"task": "count", "params": {"document": document, "program": program}}
-        return self.call("POST", f"{V1}/agents/json-wrangler/run", body)["task_id"]
-
-    def paused_task(self):
-        task = self.task()
-        self.call("POST", f"{V1}/tasks/{task}/pause", {"now": True})
-        while self.call("GET", f"{V1}/tasks/{task}?wait=5")["status"] == "pausing":
-            pass
-        return task
