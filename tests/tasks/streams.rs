@@ -123,3 +123,26 @@ async fn redirects_in_a_row_reach_the_next_boundary_in_their_order() {
     let joined = place(&|it| it["event"] == "control.applied");
     assert!(finished < joined && joined < next, "they join between two steps: {journal:?}");
 }
+
+#[tokio::test]
+async fn what_waits_for_a_boundary_that_never_comes_is_missed() {
+    let upstream = Upstream::start(Act::HangAfter(3));
+    let muster = with_model(&upstream);
+    let client = key(&muster, &["agents"], &[]).await;
+    let mut body = quick();
+    body["timeout_seconds"] = json!(5);
+    let id = begin(&client, &body).await;
+    says(&client, &id, WORDS).await;
+    let steer = json!({ "request_id": "r1", "instruction": "look at the roof" });
+    let steered = verb(&client, &id, "redirect", &steer).await;
+    assert_eq!((steered.status, steered.json()["effective"].as_str()), (202, Some("boundary")), "{}", steered.text);
+    let paused = verb(&client, &id, "pause", &json!({ "request_id": "p1" })).await;
+    assert_eq!((paused.status, paused.json()["effective"].as_str()), (202, Some("boundary")), "{}", paused.text);
+    let task = reaches(&client, &id, &["timed_out"]).await;
+    assert_eq!((&task["control"]["pending"], &task["partial"]), (&json!([]), &json!(WORDS)), "{task}");
+    assert!(tokio::time::timeout(BOUND, upstream.client_left()).await.is_ok(), "the provider goes on talking");
+    let journal = journal(&client, &id).await;
+    let ends = journal.iter().filter(|entry| entry["event"].as_str().unwrap().starts_with("control."));
+    let ends: Vec<_> = ends.map(|entry| (entry["event"].as_str().unwrap(), entry["data"]["idem"].clone())).collect();
+    assert_eq!(ends, [("control.missed", json!("r1")), ("control.missed", json!("p1"))]);
+}
