@@ -48,4 +48,5 @@ mod sight;
 mod simulate;
 mod supervision;
 mod tasks;
+mod tasks_crash;
 mod tls;

@@ -2,6 +2,8 @@
 
 mod control;
 mod ending;
+mod flood;
 mod reads;
 mod run;
+mod streams;
 mod world;

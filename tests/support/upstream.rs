@@ -99,6 +99,11 @@ impl Upstream {
         self.script.bodies.lock().unwrap().last().cloned().expect("it was asked")
     }
 
+    /// The bodies of all requests, in their order.
+    pub fn bodies(&self) -> Vec<serde_json::Value> {
+        self.script.bodies.lock().unwrap().clone()
+    }
+
     /// Lets every held answer go.
     pub fn let_go(&self) {
         self.script.free.send_replace(true);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::client::{Answer, Client};
 use crate::support::server::Muster;
+use crate::support::upstream::Upstream;
 
 /// Steps have a minute, what is in flight at the server's end has none.
 const SETTINGS: &str = "
@@ -18,6 +19,13 @@ health = \"unlimited\"
 
 pub fn server() -> Muster {
     Muster::start(SETTINGS)
+}
+
+/// With a model that can call tools, as the catalogue says, and that says what this upstream does.
+pub fn with_model(upstream: &Upstream) -> Muster {
+    let provider = upstream.provider("openai", "gpt-5.6-luna");
+    let provider = provider.replace("[[provider]]\n", "[[provider]]\napi_key_env = \"\"\n");
+    Muster::start(&format!("{SETTINGS}[limits]\nperson = \"unlimited\"\n[agents]\nper_key = 64\n{provider}"))
 }
 
 pub const RUN: &str = "/api/v1/agents/json-wrangler/run";

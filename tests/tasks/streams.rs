@@ -1,0 +1,148 @@
+//! Tasks whose model is in the middle of its answer.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::world::{begin, key, quick, reaches, verb, with_model};
+use crate::support::client::{Client, PATIENCE};
+use crate::support::upstream::{Act, Upstream};
+
+/// The first words of each of the upstream's answers.
+const WORDS: &str = "w0 w1 w2 ";
+/// For a control's answer, in a debug build on a busy machine; an engine has a minute, a model's stream no end at all.
+const BOUND: Duration = Duration::from_secs(5);
+
+/// Waits until the task's model has said so much, as monitors are told it.
+async fn says(client: &Client, id: &str, text: &str) {
+    let path = format!("/api/v1/realtime/channels/tasks:{id}/history?limit=500");
+    let told = async {
+        let mut looks = tokio::time::interval(Duration::from_millis(10));
+        loop {
+            looks.tick().await;
+            let got = client.get(&path).await;
+            assert_eq!(got.status, 200, "{}", got.text);
+            let page = got.json();
+            let deltas = page["data"]["pubs"].as_array().unwrap().iter().filter(|event| event["ev"] == "task.delta");
+            let said: String = deltas.map(|event| event["data"]["text"].as_str().unwrap()).collect();
+            if said == text {
+                return;
+            }
+            assert!(text.starts_with(&said), "it said {said:?}");
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, told).await.is_ok(), "it never said {text:?}");
+}
+
+async fn journal(client: &Client, id: &str) -> Vec<Value> {
+    let page = client.get(&format!("/api/v1/tasks/{id}/events?limit=1000")).await.json();
+    assert_eq!(page["more"], false, "{page}");
+    page["events"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_kill_in_the_middle_of_a_stream_closes_the_providers_connection() {
+    let upstream = Upstream::start(Act::HangAfter(3));
+    let muster = with_model(&upstream);
+    let client = key(&muster, &["agents"], &[]).await;
+    let id = begin(&client, &quick()).await;
+    says(&client, &id, WORDS).await;
+    let begun = Instant::now();
+    let killed = verb(&client, &id, "kill", &json!({ "reason": "enough" })).await;
+    assert!(begun.elapsed() < BOUND, "it took {:?}", begun.elapsed());
+    assert_eq!(killed.status, 202, "{}", killed.text);
+    let reply = killed.json();
+    assert_eq!(
+        (&reply["effective"], &reply["status"], &reply["abort"]),
+        (&json!("now"), &json!("killed"), &json!("dropped"))
+    );
+    let left = tokio::time::timeout(BOUND, upstream.client_left()).await;
+    assert!(left.is_ok(), "the provider is still listened to");
+    let task = reaches(&client, &id, &["killed"]).await;
+    assert_eq!((&task["steps"][0]["status"], &task["partial"]), (&json!("aborted"), &json!(WORDS)), "{task}");
+    assert_eq!(upstream.requests(), 1, "nobody asks for what nobody wants");
+}
+
+#[tokio::test]
+async fn a_pause_in_the_middle_of_a_stream_keeps_what_was_said_and_resume_asks_again() {
+    let upstream = Upstream::start(Act::HangAfter(3));
+    let muster = with_model(&upstream);
+    let client = key(&muster, &["agents"], &[]).await;
+    let id = begin(&client, &quick()).await;
+    says(&client, &id, WORDS).await;
+    let paused = verb(&client, &id, "pause", &json!({ "now": true })).await;
+    assert_eq!((paused.status, paused.json()["effective"].as_str()), (202, Some("now")), "{}", paused.text);
+    let task = reaches(&client, &id, &["paused"]).await;
+    assert_eq!((&task["partial"], &task["steps"][0]["status"]), (&json!(WORDS), &json!("aborted")), "{task}");
+    assert!(tokio::time::timeout(BOUND, upstream.client_left()).await.is_ok(), "the provider goes on talking");
+    assert_eq!(upstream.requests(), 1, "a paused task asks nobody");
+
+    upstream.now(Act::Answer(&["All ", "is ", "well."]));
+    assert_eq!(verb(&client, &id, "resume", &json!({})).await.status, 202);
+    let task = reaches(&client, &id, &["succeeded"]).await;
+    let steps = task["steps"].as_array().unwrap();
+    assert_eq!((steps[0]["status"].as_str(), steps[0]["attempts"].as_u64()), (Some("succeeded"), Some(2)), "{task}");
+    assert!(steps[1..].iter().all(|step| step["attempts"] == 1), "{task}");
+    assert_eq!((&task["result"]["text"], &task["partial"]), (&json!("All is well."), &Value::Null), "{task}");
+}
+
+#[tokio::test]
+async fn redirects_in_a_row_reach_the_next_boundary_in_their_order() {
+    let upstream = Upstream::start(Act::HeldAfter(3));
+    let muster = with_model(&upstream);
+    let client = key(&muster, &["agents"], &[]).await;
+    let id = begin(&client, &quick()).await;
+    says(&client, &id, WORDS).await;
+    let rows = [("r1", "look at the roof"), ("r2", "then at the cellar"), ("r3", "leave the attic alone")];
+    for (request_id, instruction) in rows {
+        let body = json!({ "request_id": request_id, "instruction": instruction });
+        let steered = verb(&client, &id, "redirect", &body).await;
+        assert_eq!((steered.status, steered.json()["effective"].as_str()), (202, Some("boundary")), "{}", steered.text);
+    }
+    let held = client.get(&format!("/api/v1/tasks/{id}")).await.json();
+    let pending = held["control"]["pending"].as_array().unwrap();
+    assert_eq!((pending.len(), &held["revision"]), (3, &json!(3)), "{held}");
+    assert_eq!((upstream.requests(), held["steps"][0]["status"].as_str()), (1, Some("running")), "it is left alone");
+
+    upstream.now(Act::Answer(&["As ", "you ", "wish."]));
+    upstream.let_go();
+    let task = reaches(&client, &id, &["succeeded"]).await;
+    assert_eq!(task["steps"][0]["attempts"], 1, "{task}");
+    let bodies = upstream.bodies();
+    let at = |body: &Value| rows.map(|(_, instruction)| body["messages"].to_string().find(instruction));
+    assert_eq!(at(&bodies[0]), [None; 3]);
+    let told = at(&bodies[1]);
+    assert!(told.iter().all(Option::is_some) && told.is_sorted(), "{told:?} in {}", bodies[1]);
+    let journal = journal(&client, &id).await;
+    let applied = journal.iter().filter(|entry| entry["event"] == "control.applied");
+    let applied: Vec<&str> = applied.map(|entry| entry["data"]["idem"].as_str().unwrap()).collect();
+    assert_eq!(applied, rows.map(|(request_id, _)| request_id));
+    let place = |wanted: &dyn Fn(&Value) -> bool| journal.iter().position(wanted).unwrap();
+    let finished = place(&|it| it["event"] == "task.step" && it["data"]["status"] == "succeeded");
+    let next = place(&|it| it["event"] == "task.step" && it["data"]["index"] == 1);
+    let joined = place(&|it| it["event"] == "control.applied");
+    assert!(finished < joined && joined < next, "they join between two steps: {journal:?}");
+}
+
+#[tokio::test]
+async fn what_waits_for_a_boundary_that_never_comes_is_missed() {
+    let upstream = Upstream::start(Act::HangAfter(3));
+    let muster = with_model(&upstream);
+    let client = key(&muster, &["agents"], &[]).await;
+    let mut body = quick();
+    body["timeout_seconds"] = json!(5);
+    let id = begin(&client, &body).await;
+    says(&client, &id, WORDS).await;
+    let steer = json!({ "request_id": "r1", "instruction": "look at the roof" });
+    let steered = verb(&client, &id, "redirect", &steer).await;
+    assert_eq!((steered.status, steered.json()["effective"].as_str()), (202, Some("boundary")), "{}", steered.text);
+    let paused = verb(&client, &id, "pause", &json!({ "request_id": "p1" })).await;
+    assert_eq!((paused.status, paused.json()["effective"].as_str()), (202, Some("boundary")), "{}", paused.text);
+    let task = reaches(&client, &id, &["timed_out"]).await;
+    assert_eq!((&task["control"]["pending"], &task["partial"]), (&json!([]), &json!(WORDS)), "{task}");
+    assert!(tokio::time::timeout(BOUND, upstream.client_left()).await.is_ok(), "the provider goes on talking");
+    let journal = journal(&client, &id).await;
+    let ends = journal.iter().filter(|entry| entry["event"].as_str().unwrap().starts_with("control."));
+    let ends: Vec<_> = ends.map(|entry| (entry["event"].as_str().unwrap(), entry["data"]["idem"].clone())).collect();
+    assert_eq!(ends, [("control.missed", json!("r1")), ("control.missed", json!("p1"))]);
+}

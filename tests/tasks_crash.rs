@@ -1,0 +1,171 @@
+//! kill -9 of the server in the middle of agents' tasks, again and again: what was accepted is done, what was finished
+//! is not done again. The same with SIGTERM, where nothing at all is done twice.
+
+mod history;
+mod jobs;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::join_all;
+
+use crate::support::KEY;
+use crate::support::client::Client;
+use crate::support::process::{Launch, Process};
+use crate::support::socket::until;
+use history::{Journal, now};
+use jobs::{Job, Meter};
+
+const TASKS: usize = 200;
+const KILLS: usize = 20;
+/// An end in order waits for what is under way: fewer of them are enough.
+const TERMS: usize = 5;
+
+/// As many tasks at a time as make a crash hit several of them; what runs at a SIGTERM has long enough to finish.
+const SETTINGS: &str = "
+[server]
+shutdown_grace_seconds = 20
+[agents]
+per_key = 16
+[limits.agent]
+agents = \"unlimited\"
+health = \"unlimited\"
+";
+
+fn start(folder: &Path) -> (Process, Client) {
+    std::fs::write(folder.join("config.toml"), SETTINGS).unwrap();
+    let server = Launch::new(folder).start();
+    let client = Client::new(&server.url).with(KEY);
+    (server, client)
+}
+
+/// SplitMix64, as in Steele, Lea and Flood's paper: the same moments each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % bound).unwrap()
+    }
+}
+
+/// Works until so much is done, and the server is gone by that signal; then on a new server.
+struct Rounds<'a> {
+    folder: &'a Path,
+    server: Process,
+    client: Client,
+    jobs: Vec<Job>,
+    /// When each server was gone.
+    ends: Vec<u64>,
+}
+
+impl<'a> Rounds<'a> {
+    fn new(folder: &'a Path, tasks: usize) -> Self {
+        let (server, client) = start(folder);
+        Self { folder, server, client, jobs: (0..tasks).map(Job::new).collect(), ends: Vec::new() }
+    }
+
+    /// Those that have not ended, at most `new` that were not begun among them, go on from here.
+    async fn work(&mut self, new: usize, meter: &Arc<Meter>) -> Vec<tokio::task::JoinHandle<Job>> {
+        let round = self.ends.len();
+        let (mut going, mut begun) = (Vec::new(), 0);
+        for job in self.jobs.extract_if(.., |job| {
+            let fresh = job.is_new();
+            begun += usize::from(fresh);
+            !job.has_ended() && (!fresh || begun <= new)
+        }) {
+            // What two crashes have hit already comes to its end before a third one: that would be a crash loop.
+            let due = job.accepted_in.is_some_and(|accepted| accepted + 2 <= round);
+            meter.expect(due);
+            going.push(tokio::spawn(job.goes_on(self.client.clone(), Arc::clone(meter), round, due)));
+        }
+        going
+    }
+
+    async fn round(&mut self, new: usize, enough: usize, signal: &str) {
+        let meter = Arc::new(Meter::default());
+        let going = self.work(new, &meter).await;
+        until("the work goes on", || meter.is_at(enough)).await;
+        self.server.signal(signal);
+        // Before anybody hangs up: what is asked while the server ends is answered or refused, nothing else.
+        let (jobs, ended) = (join_all(going).await, self.server.ended());
+        self.jobs.extend(jobs.into_iter().map(Result::unwrap));
+        assert_eq!(ended.success(), signal == "TERM", "{ended}: {}", self.server.log());
+        self.ends.push(now());
+        (self.server, self.client) = start(self.folder);
+    }
+
+    /// Everything comes to its end; gives each task's journal.
+    async fn rest(&mut self) -> Vec<Journal> {
+        let going = self.work(TASKS, &Arc::default()).await;
+        self.jobs.extend(join_all(going).await.into_iter().map(Result::unwrap));
+        let mut journals = Vec::new();
+        for job in &self.jobs {
+            journals.push(Journal::read(&self.client, job.id()).await);
+        }
+        journals
+    }
+}
+
+/// Nothing was lost, and nothing came twice: as many tasks as were asked for, each with the result that its agent
+/// gives for these params when nothing happens.
+async fn all_done(rounds: &Rounds<'_>) {
+    let mut listed = jobs::listed(&rounds.client).await;
+    let mut asked: Vec<String> = rounds.jobs.iter().map(|job| job.id().to_owned()).collect();
+    listed.sort();
+    asked.sort();
+    assert_eq!(listed, asked, "each request that was made again under its key is one task");
+    for job in &rounds.jobs {
+        let task = job.task();
+        assert_eq!(task["status"], "succeeded", "{task}");
+        assert_eq!(task["progress"]["percent"], 100, "{task}");
+        let same = rounds.jobs.iter().find(|other| other.agent() == job.agent()).unwrap();
+        assert!(task["result"]["outputs"].as_object().is_some_and(|outputs| !outputs.is_empty()), "{task}");
+        assert_eq!(task["result"]["outputs"], same.task()["result"]["outputs"], "{}", job.agent());
+    }
+}
+
+#[tokio::test]
+async fn two_hundred_tasks_survive_twenty_kills() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rounds = Rounds::new(folder.path(), TASKS);
+    let mut dice = Dice(5);
+    for _ in 0..KILLS {
+        rounds.round(TASKS / KILLS, 1 + dice.below(40), "KILL").await;
+    }
+    let journals = rounds.rest().await;
+    all_done(&rounds).await;
+    let (mut again, mut hit) = (0, 0);
+    for journal in &journals {
+        journal.finished_once();
+        let repeated = journal.repeated_at_most_once_a_crash(&rounds.ends);
+        again += repeated;
+        hit += usize::from(repeated > 0);
+    }
+    println!("{KILLS} kills: {again} steps in flight of {hit} tasks were begun again");
+    assert!(again >= KILLS / 2, "the kills hit the work: {again}");
+}
+
+#[tokio::test]
+async fn an_end_in_order_repeats_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rounds = Rounds::new(folder.path(), TERMS * 10);
+    let mut dice = Dice(7);
+    let mut open = 0;
+    for _ in 0..TERMS {
+        rounds.round(10, 1 + dice.below(20), "TERM").await;
+        open += rounds.jobs.iter().filter(|job| !job.is_new() && !job.has_ended()).count();
+    }
+    let journals = rounds.rest().await;
+    all_done(&rounds).await;
+    for journal in &journals {
+        journal.finished_once();
+        journal.begun_once();
+    }
+    println!("{TERMS} ends in order: {open} tasks went on after one");
+    assert!(open > 0, "they came in the middle of the work");
+    assert!(rounds.jobs.iter().all(|job| job.task()["recovered"] == false), "an end in order is no crash");
+}

@@ -1,0 +1,104 @@
+//! What a task's journal says of its steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use muster_actors::Millis;
+use serde_json::Value;
+
+use crate::support::client::Client;
+
+/// Milliseconds since the Unix epoch, as the server tells time.
+pub fn now() -> u64 {
+    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+}
+
+/// One change of a step.
+#[derive(Debug)]
+struct Change {
+    index: u64,
+    status: String,
+    attempt: u64,
+    at: u64,
+}
+
+/// The changes of a task's steps, in their order.
+#[derive(Debug)]
+pub struct Journal {
+    id: String,
+    changes: Vec<Change>,
+}
+
+impl Journal {
+    pub async fn read(client: &Client, id: &str) -> Self {
+        let (mut changes, mut after) = (Vec::new(), 0);
+        loop {
+            let page = client.get(&format!("/api/v1/tasks/{id}/events?after={after}")).await.json();
+            for entry in page["events"].as_array().unwrap() {
+                let seq = entry["seq"].as_u64().unwrap();
+                assert_eq!(seq, after + 1, "{id}: its journal has no gap");
+                after = seq;
+                changes.extend((entry["event"] == "task.step").then(|| Change::of(entry)));
+            }
+            if page["more"] == false {
+                return Self { id: id.to_owned(), changes };
+            }
+        }
+    }
+
+    fn of(&self, status: &str) -> BTreeMap<u64, Vec<&Change>> {
+        let mut of: BTreeMap<u64, Vec<&Change>> = BTreeMap::new();
+        for change in self.changes.iter().filter(|change| change.status == status) {
+            of.entry(change.index).or_default().push(change);
+        }
+        of
+    }
+
+    /// Every step that began succeeded exactly once, and nothing happened to it after that.
+    pub fn finished_once(&self) {
+        let (started, succeeded) = (self.of("running"), self.of("succeeded"));
+        assert!(!started.is_empty(), "{} did something", self.id);
+        for index in started.keys() {
+            assert_eq!(succeeded.get(index).map(Vec::len), Some(1), "step {index} is finished once: {self:?}");
+            let last = self.changes.iter().rfind(|change| change.index == *index).unwrap();
+            assert_eq!(last.status, "succeeded", "step {index} is not touched after it was finished: {self:?}");
+        }
+        // One after the other: a step is finished before the next one starts.
+        assert!(self.changes.iter().map(|change| change.index).is_sorted(), "{self:?}");
+    }
+
+    /// No step was begun a second time.
+    pub fn begun_once(&self) {
+        for (index, starts) in self.of("running") {
+            assert_eq!(starts.len(), 1, "step {index} is begun once: {self:?}");
+            assert_eq!(starts[0].attempt, 1, "{self:?}");
+        }
+    }
+
+    /// A step began again only behind a crash that fell into it, and of each crash one at most. Gives how many did.
+    pub fn repeated_at_most_once_a_crash(&self, crashes: &[u64]) -> usize {
+        let mut hit = BTreeSet::new();
+        for (index, starts) in self.of("running") {
+            for (before, start) in starts.iter().zip(starts.iter().skip(1)) {
+                let behind = |at: u64| crashes.iter().filter(|crash| **crash < at).count();
+                let (from, to) = (behind(before.at), behind(start.at));
+                assert!(from < to, "step {index} began twice under one server: {self:?}, {crashes:?}");
+                assert!(hit.insert(to), "the crash {to} repeats more than one step: {self:?}, {crashes:?}");
+                assert_eq!(start.attempt, before.attempt + 1, "{self:?}");
+            }
+        }
+        hit.len()
+    }
+}
+
+impl Change {
+    fn of(entry: &Value) -> Self {
+        let data = &entry["data"];
+        Self {
+            index: data["index"].as_u64().unwrap(),
+            status: data["status"].as_str().unwrap().to_owned(),
+            attempt: data["attempt"].as_u64().unwrap(),
+            at: Millis::parse_rfc3339(entry["at"].as_str().unwrap()).unwrap().0,
+        }
+    }
+}
