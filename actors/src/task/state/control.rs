@@ -191,7 +191,10 @@ impl Task {
         let status = self.record.status;
         self.go(status, "redirect", turn);
         let abort = match mode {
-            RedirectMode::Steer => None,
+            RedirectMode::Steer => {
+                self.give_up_paused_step(turn);
+                None
+            }
             RedirectMode::Interrupt => self.drop_step(Again::No, turn),
             RedirectMode::Agent => {
                 if let Some((agent, admission)) = agent {
@@ -206,6 +209,14 @@ impl Task {
         let effective = self.take_direction(mode, turn);
         self.progressed(None, turn.now);
         Ok(accepted(effective, abort))
+    }
+
+    /// A step that an immediate pause dropped is planned anew where an instruction came meanwhile: else the operator who
+    /// paused in order to redirect would see it done as before.
+    fn give_up_paused_step(&mut self, turn: &mut Turn<'_>) {
+        if self.record.status == Status::Paused && self.inner.hand.as_ref().is_some_and(|hand| hand.repeatable) {
+            self.abort(Again::No, turn);
+        }
     }
 
     /// A redirected task comes to where its instruction can join.

@@ -87,6 +87,24 @@ fn a_pause_now_keeps_what_was_written_and_does_the_step_again_under_its_key() {
 }
 
 #[test]
+fn who_pauses_now_and_redirects_sees_the_step_planned_anew() {
+    world::run(|tree| async move {
+        let bench = Bench::new(&tree, TaskSettings::default()).await;
+        let id = bench.run(json!([{ "do": "hang" }])).await;
+        world::until(|| bench.work.begun().len() == 1).await;
+        bench.control(&id, Verb::Pause { now: true }).await.unwrap();
+        let steer = bench.control(&id, redirect(RedirectMode::Steer, "otherwise")).await.unwrap();
+        assert_eq!((steer.effective, steer.status), (Effective::Resume, Status::Paused));
+        bench.control(&id, Verb::Resume).await.unwrap();
+        world::until(|| bench.work.begun().len() == 3).await;
+        assert_eq!(bench.work.begun()[1], (format!("{id}/1/1"), 1), "the instruction's own step comes first");
+        let record = bench.get(&id).await;
+        assert_eq!(outcome(&record, &steer), Some(Outcome::Applied));
+        assert_eq!(record.instructions[0].joined_after, Some(0), "before anything was done");
+    });
+}
+
+#[test]
 fn instructions_join_at_the_boundary_in_their_order() {
     world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings::default()).await;
