@@ -25,6 +25,8 @@ const TERMS: usize = 5;
 const SETTINGS: &str = "
 [server]
 shutdown_grace_seconds = 20
+[engines]
+time_seconds = 60
 [agents]
 per_key = 16
 [limits.agent]
@@ -93,7 +95,12 @@ impl<'a> Rounds<'a> {
         // Before anybody hangs up: what is asked while the server ends is answered or refused, nothing else.
         let (jobs, ended) = (join_all(going).await, self.server.ended());
         self.jobs.extend(jobs.into_iter().map(Result::unwrap));
-        assert_eq!(ended.success(), signal == "TERM", "{ended}: {}", self.server.log());
+        let log = self.server.log();
+        assert_eq!(ended.success(), signal == "TERM", "{ended}: {log}");
+        // Shown with a failure: a step is begun again, too, where an engine's process died.
+        for line in log.lines().filter(|line| line.contains("ERROR") || line.contains("process")) {
+            println!("server {}: {line}", self.ends.len());
+        }
         self.ends.push(now());
         (self.server, self.client) = start(self.folder);
     }
