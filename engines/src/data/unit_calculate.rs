@@ -1,8 +1,10 @@
 //! q114: Units and calculation.
 
-use std::sync::OnceLock;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::call;
@@ -67,7 +69,7 @@ struct Written {
 
 fn calculate(input: Input, context: &Context) -> Result<Output, Failure> {
     accept("expression", &input.expression)?;
-    let mut expression = format!("({})", input.expression.trim());
+    let mut expression = format!("({})", inches(input.expression.trim()));
     if let Some(to) = input.to.as_deref().map(str::trim).filter(|to| !to.is_empty()) {
         accept("to", to)?;
         expression = format!("({expression} to {to})");
@@ -83,6 +85,12 @@ fn calculate(input: Input, context: &Context) -> Result<Output, Failure> {
         running.join().unwrap_or_else(|_| Err("cannot be evaluated: write it more simply".to_owned())).map_err(refusal)
     })?;
     Ok(told(plain, long, input.digits, context))
+}
+
+/// `3 in` at an end, before an operator or a bracket is a length; elsewhere the evaluator takes `in` for a conversion.
+fn inches(expression: &str) -> Cow<'_, str> {
+    static INCHES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\d\s*)in(\s*(?:[+\-*/^)]|$))").ok());
+    INCHES.as_ref().map_or(Cow::Borrowed(expression), |inches| inches.replace_all(expression, "${1}inch${2}"))
 }
 
 fn accept(field: &str, text: &str) -> Result<(), Failure> {
@@ -212,6 +220,14 @@ mod tests {
         assert_eq!(result("1 atm", "Pa"), ("101325 Pa".to_owned(), true));
         assert_eq!(result("98.6 °F", "°C"), ("37 °C".to_owned(), true));
         assert_eq!(result("1 ft^3", "m^3"), ("0.028316846592 m^3".to_owned(), true));
+    }
+
+    /// The same table: a foot is 0.3048 m and an inch 0.0254 m exactly.
+    #[test]
+    fn inches_in_a_sum() {
+        assert_eq!(result("12 ft + 3 in", "m"), ("3.7338 m".to_owned(), true));
+        assert_eq!(result("(2 in) * 3", "cm"), ("15.24 cm".to_owned(), true));
+        assert_eq!(result("3 bar in kPa", "kPa"), ("300 kPa".to_owned(), true));
     }
 
     /// The same table: pound-force per square inch 6.894757 E+03 Pa, acre 4.046873 E+03 m² (of the survey foot; the
