@@ -137,10 +137,9 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         name: "no-lock-over-domain-state",
-        why: "an actor's state is its own: others ask. Only supervision, the clock, and what steps say while they run share \
-              memory",
+        why: "an actor's state is its own: others ask. Only supervision, the clock, and steps while they run share memory",
         looks: Looks::Arrow {
-            from: &["actors/**", "!actors/src/supervise/**", "!actors/src/clock.rs", "!actors/src/task/tray.rs"],
+            from: &["actors/**", "!actors/src/supervise/**", "!actors/src/clock.rs", "!actors/src/task/{slot,tray}.rs"],
             to: &["*::Mutex", "*::RwLock", "parking_lot", "dashmap"],
         },
     },

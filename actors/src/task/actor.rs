@@ -255,9 +255,9 @@ impl TaskActor {
                 let job = self.book.entries.get(&begin.id).and_then(|entry| entry.job.as_ref());
                 // Another decision may have dropped it before it began.
                 if let Some(job) = job.filter(|job| job.number == begin.job) {
-                    let cancel = job.cancel.clone();
+                    let (cancel, slot) = (job.cancel.clone(), Arc::clone(&job.slot));
                     if let Some(tray) = self.runner.trays.find(&begin.id) {
-                        self.runner.step(*begin, &tray, cancel);
+                        self.runner.step(*begin, &tray, cancel, slot);
                     }
                 }
             }

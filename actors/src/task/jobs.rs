@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::record::Usage;
+use super::slot::{Ended, Slot};
 use super::stored::{self, StoredStep};
 use super::tray::{Tray, Trays};
 use super::work::{Desk, Next, Retry, StepAsk, StepError, StepOutput, View, Work};
@@ -28,7 +29,12 @@ pub(super) struct Job {
     pub(super) revision: u32,
     pub(super) what: What,
     pub(super) cancel: CancellationToken,
+    /// The step itself, where it is one.
+    pub(super) slot: Arc<StepSlot>,
 }
+
+/// A step's future; `Err` where it panicked.
+pub(super) type StepSlot = Slot<std::thread::Result<Result<StepOutput, StepError>>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
@@ -40,6 +46,7 @@ impl Drop for Job {
     /// Whoever forgets a job ends it: also an actor that dies.
     fn drop(&mut self) {
         self.cancel.cancel();
+        self.slot.empty();
     }
 }
 
@@ -153,7 +160,7 @@ impl Runner {
     }
 
     /// Does a step, until it is done or its job is dropped.
-    pub(super) fn step(&self, begin: Begin, tray: &Arc<Tray>, cancel: CancellationToken) {
+    pub(super) fn step(&self, begin: Begin, tray: &Arc<Tray>, cancel: CancellationToken, slot: Arc<StepSlot>) {
         let Begin { id, job, ask } = begin;
         let (runner, tray) = (self.clone(), Arc::clone(tray));
         let desk = {
@@ -165,12 +172,13 @@ impl Runner {
             let (index, revision, spec) = (ask.key.index, ask.key.revision, ask.spec.clone());
             let view = Arc::clone(&ask.view);
             let outcome = {
+                let work = Arc::clone(&runner.work);
                 // Made in here: also what panics before its first await is a step that failed.
-                let done = AssertUnwindSafe(async { runner.work.run(ask, desk).await }).catch_unwind();
+                slot.fill(AssertUnwindSafe(async move { work.run(ask, desk).await }).catch_unwind().boxed());
                 tokio::select! {
                     biased;
                     () = cancel.cancelled() => return,
-                    done = done => done,
+                    done = Ended(&slot) => done,
                 }
             };
             let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

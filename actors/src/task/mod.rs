@@ -21,6 +21,7 @@ mod reads;
 mod record;
 mod recovery;
 mod settings;
+mod slot;
 mod state;
 mod stored;
 mod tasks;

@@ -1,0 +1,169 @@
+//! Where a step's future stands while nobody polls it: whoever ends the step drops it there and then, without waiting for
+//! its turn among thousands of others.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use futures::future::BoxFuture;
+
+/// One future, dropped by whoever is first: its end, or [`Slot::empty`]. The lock is never held while it is polled or
+/// dropped.
+pub(super) struct Slot<T>(Mutex<State<T>>);
+
+enum State<T> {
+    /// Not there yet.
+    Awaited,
+    Waiting(BoxFuture<'static, T>),
+    Polled,
+    /// Ended, or dropped; what is being polled is dropped behind the poll.
+    Gone,
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self(Mutex::new(State::Awaited))
+    }
+}
+
+impl<T> std::fmt::Debug for Slot<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Slot")
+    }
+}
+
+impl<T> Slot<T> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the future in, unless it is not wanted any more.
+    pub(super) fn fill(&self, future: BoxFuture<'static, T>) {
+        let mut state = self.state();
+        if matches!(*state, State::Awaited) {
+            *state = State::Waiting(future);
+        }
+    }
+
+    /// Drops the future: now, or behind the poll that it is in.
+    pub(super) fn empty(&self) {
+        let state = std::mem::replace(&mut *self.state(), State::Gone);
+        // What breaks while it is dropped is its own affair.
+        if std::panic::catch_unwind(AssertUnwindSafe(|| drop(state))).is_err() {
+            tracing::error!("a step panicked while it was dropped");
+        }
+    }
+
+    fn poll(&self, context: &mut Context<'_>) -> Poll<T> {
+        let mut future = {
+            let mut state = self.state();
+            match std::mem::replace(&mut *state, State::Polled) {
+                State::Waiting(future) => future,
+                other => {
+                    *state = other;
+                    return Poll::Pending;
+                }
+            }
+        };
+        let polled = future.as_mut().poll(context);
+        let mut state = self.state();
+        match (polled, &*state) {
+            (Poll::Ready(output), State::Polled) => {
+                *state = State::Gone;
+                Poll::Ready(output)
+            }
+            (Poll::Pending, State::Polled) => {
+                *state = State::Waiting(future);
+                Poll::Pending
+            }
+            // Dropped meanwhile: its end is not heard.
+            _ => {
+                drop(state);
+                drop(future);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// The end of a slot's future; never, once it was dropped.
+pub(super) struct Ended<'a, T>(pub(super) &'a Slot<T>);
+
+impl<T> Future for Ended<'_, T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        self.0.poll(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    struct Flag(Arc<AtomicBool>);
+
+    impl Drop for Flag {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+
+    fn hanging() -> (Arc<AtomicBool>, BoxFuture<'static, u8>) {
+        let dropped = Arc::new(AtomicBool::new(false));
+        let flag = Flag(Arc::clone(&dropped));
+        let future = async move {
+            let _flag = flag;
+            std::future::pending().await
+        };
+        (dropped, future.boxed())
+    }
+
+    #[test]
+    fn a_future_that_waits_is_dropped_at_once() {
+        let (slot, (dropped, future)) = (Slot::default(), hanging());
+        slot.fill(future);
+        assert_eq!(Ended(&slot).now_or_never(), None);
+        assert!(!dropped.load(Ordering::Acquire));
+        slot.empty();
+        assert!(dropped.load(Ordering::Acquire), "nobody polled it again");
+    }
+
+    #[test]
+    fn what_comes_too_late_is_not_kept() {
+        let (slot, (dropped, future)) = (Slot::default(), hanging());
+        slot.empty();
+        slot.fill(future);
+        assert!(dropped.load(Ordering::Acquire));
+    }
+
+    #[test]
+    fn a_future_that_is_being_polled_is_dropped_behind_the_poll_and_its_end_not_heard() {
+        let slot: Arc<Slot<u8>> = Arc::default();
+        let own = Arc::clone(&slot);
+        slot.fill(
+            async move {
+                own.empty();
+                7
+            }
+            .boxed(),
+        );
+        assert_eq!(Ended(&slot).now_or_never(), None);
+        assert_eq!(Ended(&slot).now_or_never(), None);
+    }
+
+    #[test]
+    fn an_end_is_heard_once() {
+        let slot = Slot::default();
+        slot.fill(std::future::ready(7).boxed());
+        assert_eq!(Ended(&slot).now_or_never(), Some(7));
+        assert_eq!(Ended(&slot).now_or_never(), None);
+    }
+}
