@@ -25,6 +25,9 @@ struct Asked {
 }
 
 fn main() -> Result<(), Failure> {
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        return Err("the cryptography is installed twice".into());
+    }
     let said: Vec<String> = std::env::args().skip(1).collect();
     let said: HashMap<&str, &str> =
         said.iter().map(String::as_str).zip(said.iter().skip(1).map(String::as_str)).step_by(2).collect();

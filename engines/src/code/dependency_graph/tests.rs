@@ -28,40 +28,40 @@ dependencies = ["bitflags 1.3.2", "bitflags 2.13.2", "sha2"]
 [[package]]
 name = "bitflags"
 version = "1.3.2"
-source = "registry+https://github.com/rust-lang/crates.io-index"
+source = "registry+https://index.example.org/registry"
 [[package]]
 name = "bitflags"
 version = "2.13.2"
-source = "registry+https://github.com/rust-lang/crates.io-index"
+source = "registry+https://index.example.org/registry"
 [[package]]
 name = "block-buffer"
 version = "0.10.4"
-source = "registry+https://github.com/rust-lang/crates.io-index"
+source = "registry+https://index.example.org/registry"
 dependencies = ["generic-array"]
 [[package]]
 name = "crypto-common"
 version = "0.1.7"
-source = "registry+https://github.com/rust-lang/crates.io-index"
+source = "registry+https://index.example.org/registry"
 dependencies = ["generic-array", "typenum"]
 [[package]]
 name = "digest"
 version = "0.10.7"
-source = "registry+https://github.com/rust-lang/crates.io-index"
+source = "registry+https://index.example.org/registry"
 dependencies = ["block-buffer", "crypto-common"]
 [[package]]
 name = "generic-array"
 version = "0.14.7"
-source = "registry+https://github.com/rust-lang/crates.io-index"
+source = "registry+https://index.example.org/registry"
 dependencies = ["typenum"]
 [[package]]
 name = "sha2"
 version = "0.10.9"
-source = "registry+https://github.com/rust-lang/crates.io-index"
+source = "registry+https://index.example.org/registry"
 dependencies = ["digest"]
 [[package]]
 name = "typenum"
 version = "1.20.1"
-source = "registry+https://github.com/rust-lang/crates.io-index"
+source = "registry+https://index.example.org/registry"
 "#;
 
 /// `cargo tree` and `cargo tree --invert --package typenum` of the same: its levels, and its three ways up.
@@ -138,7 +138,7 @@ fn the_example_of_pep_751() {
 fn the_locks_of_uv_and_poetry() {
     let uv = "version = 1\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\nsource = { editable = \".\" }\n\
         dependencies = [{ name = \"Flask\", extra = [\"async\"] }]\n[[package]]\nname = \"flask\"\nversion = \"3.1.0\"\n\
-        source = { registry = \"https://pypi.org/simple\" }\ndependencies = [{ name = \"click\" }]\n[[package]]\n\
+        source = { registry = \"https://pypi.example.org/simple\" }\ndependencies = [{ name = \"click\" }]\n[[package]]\n\
         name = \"click\"\nversion = \"8.1.8\"\n";
     assert_eq!(run(&[("uv.lock", uv)], None)["edges"], json!([["app", "flask"], ["flask", "click"]]));
     let poetry = "[[package]]\nname = \"requests\"\nversion = \"2.32.3\"\n[package.dependencies]\ncertifi = \">=2017.4.17\"\n\

@@ -27,7 +27,7 @@ fn kind(ecosystem: &str) -> String {
     let known = match lower.as_str() {
         "crates.io" | "crates" | "rust" => "cargo",
         "node" | "javascript" | "nodejs" => "npm",
-        "python" | "pip" | "pypi.org" => "pypi",
+        "python" | "pip" => "pypi",
         "go" => "golang",
         "java" => "maven",
         "debian" | "dpkg" => "deb",
