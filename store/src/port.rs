@@ -59,11 +59,23 @@ pub enum Tree {
     TaskLog,
     /// How long agents' runs took.
     Estimates,
+    /// Semantic memory: entries as they stand, by owner, namespace and key.
+    Memory,
+    /// Where each entry stands, by identifier.
+    MemoryIds,
+    /// Replaced versions of entries.
+    MemoryHistory,
+    /// What a model made of entries.
+    MemoryVectors,
+    /// When entries end, in order of time.
+    MemoryExpiry,
+    /// What happened to entries since the indexes' last checkpoints, in order.
+    MemoryChanges,
 }
 
 impl Tree {
     /// Every tree, in a fixed order.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 30] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -88,6 +100,12 @@ impl Tree {
         Self::Steps,
         Self::TaskLog,
         Self::Estimates,
+        Self::Memory,
+        Self::MemoryIds,
+        Self::MemoryHistory,
+        Self::MemoryVectors,
+        Self::MemoryExpiry,
+        Self::MemoryChanges,
     ];
 
     /// The tree's name on disk and in snapshots.
@@ -118,6 +136,12 @@ impl Tree {
             Self::Steps => "steps",
             Self::TaskLog => "task_log",
             Self::Estimates => "estimates",
+            Self::Memory => "memory",
+            Self::MemoryIds => "memory_ids",
+            Self::MemoryHistory => "memory_history",
+            Self::MemoryVectors => "memory_vectors",
+            Self::MemoryExpiry => "memory_expiry",
+            Self::MemoryChanges => "memory_changes",
         }
     }
 

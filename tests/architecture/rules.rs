@@ -215,6 +215,17 @@ pub(crate) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "retrieval-stands-alone",
+        why: "ranking is a function of entries, a query and a time: who owns them, where they are kept and what makes vectors is decided above it",
+        looks: Looks::Arrow {
+            from: &["retrieval/src/**"],
+            to: &[
+                "{muster,muster_actors,muster_store,muster_models,muster_providers,muster_engines,muster_auth,muster_cap,muster_geo}",
+                "{actix,actix_rt,actix_web,tokio,reqwest}",
+            ],
+        },
+    },
+    Rule {
         name: "providers-stand-below-the-actors",
         why: "an adapter translates; the chain and the breakers stand above",
         looks: Looks::Arrow {

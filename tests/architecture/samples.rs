@@ -167,6 +167,8 @@ fn layers() -> Vec<Sample> {
         below("cap-stands-alone", "cap/src/lib.rs", "actix", "crate::read"),
         below("geo-stands-alone", "geo/src/shapes.rs", "muster_actors::device", "rstar"),
         below("geo-stands-alone", "geo/src/ring.rs", "muster_cap", "crate::point"),
+        below("retrieval-stands-alone", "retrieval/src/rank/fuse.rs", "muster_models::EmbedModel", "crate::text"),
+        below("retrieval-stands-alone", "retrieval/src/text/index.rs", "tokio::sync", "roaring"),
         sample(
             "providers-stand-below-the-actors",
             ("providers/Cargo.toml", "[target.'cfg(unix)'.dependencies]\nmuster-actors.workspace = true"),

@@ -1,0 +1,35 @@
+use roaring::RoaringBitmap;
+
+use crate::DocNo;
+
+/// Which documents a search may find.
+#[derive(Debug, Clone, Copy)]
+pub enum Filter<'a> {
+    All,
+    Only(&'a RoaringBitmap),
+}
+
+impl Filter<'_> {
+    #[must_use]
+    pub fn admits(&self, doc: DocNo) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(docs) => docs.contains(doc.0),
+        }
+    }
+
+    /// How many documents of `total` it may admit.
+    #[must_use]
+    pub fn len(&self, total: usize) -> usize {
+        match self {
+            Self::All => total,
+            Self::Only(docs) => usize::try_from(docs.len()).unwrap_or(usize::MAX).min(total),
+        }
+    }
+
+    /// Whether it can admit none of `total`.
+    #[must_use]
+    pub fn is_empty(&self, total: usize) -> bool {
+        self.len(total) == 0
+    }
+}

@@ -1,0 +1,9 @@
+//! Ranked search over entries held in memory: words and vectors, scored together.
+//!
+//! Pure: no clock, no store, no network, no actor; the same entries and query always give the same answer.
+
+mod doc_no;
+mod filter;
+
+pub use doc_no::DocNo;
+pub use filter::Filter;
