@@ -4,6 +4,8 @@
 
 mod doc_no;
 mod filter;
+pub mod vector;
 
 pub use doc_no::DocNo;
 pub use filter::Filter;
+pub use vector::{BadVector, VectorIndex, VectorOptions};
