@@ -1,5 +1,6 @@
 use pulp::{Arch, Simd, WithSimd};
 
+use super::ranked::Ranked;
 use super::rows::Rows;
 
 /// Inner products of one query with many rows, with the widest instructions this machine has.
@@ -23,6 +24,17 @@ impl Dots {
     pub fn gather(self, query: &[i16], rows: &Rows<i8>, at: &[u32], out: &mut Vec<i32>) {
         out.clear();
         self.0.dispatch(Gather { query, rows, at, out });
+    }
+
+    /// See [`super::vectors::Vectors::choose`]; `step` tells what a row's numbers are to be multiplied with.
+    pub fn diverse(
+        self,
+        rows: &Rows<i8>,
+        step: impl Fn(u32) -> f32,
+        candidates: &[Ranked],
+        most: usize,
+    ) -> Vec<Ranked> {
+        self.0.dispatch(Diverse { rows, step, candidates, most })
     }
 }
 
@@ -61,6 +73,46 @@ impl WithSimd for Gather<'_> {
             self.out.push(dot(self.query, self.rows.row(*at as usize)));
         }
     }
+}
+
+struct Diverse<'a, F> {
+    rows: &'a Rows<i8>,
+    step: F,
+    candidates: &'a [Ranked],
+    most: usize,
+}
+
+impl<F: Fn(u32) -> f32> WithSimd for Diverse<'_, F> {
+    type Output = Vec<Ranked>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> Vec<Ranked> {
+        let mut chosen: Vec<Ranked> = Vec::with_capacity(self.most);
+        for candidate in self.candidates {
+            if chosen.len() == self.most {
+                break;
+            }
+            let row = self.rows.row(candidate.number() as usize);
+            let step = (self.step)(candidate.number());
+            let mut nearer = false;
+            for other in &chosen {
+                let product = dot_high(row, self.rows.row(other.number() as usize));
+                if product as f32 * (step * (self.step)(other.number())) >= candidate.score() {
+                    nearer = true;
+                    break;
+                }
+            }
+            if !nearer {
+                chosen.push(*candidate);
+            }
+        }
+        chosen
+    }
+}
+
+#[inline(always)]
+fn dot_high(a: &[i8], b: &[i8]) -> i32 {
+    a.iter().zip(b).fold(0, |sum, (a, b)| sum + i32::from(*a) * i32::from(*b))
 }
 
 /// Never overflows: see [`super::quantized::Quantized`].

@@ -1,19 +1,26 @@
 use std::io::{self, Read, Write};
 
 use super::codec::{Sealed, Source};
+use super::graph::Graph;
+use super::quantized::Quantized;
 use super::ranked::Ranked;
-use super::scan::Scan;
+use super::scan::{Scan, best, ranked};
 use super::vectors::Vectors;
 use super::{BadVector, DecodeError, VectorOptions};
 use crate::{DocNo, Filter};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"mstrvec1");
 
+/// A filter that keeps less than one in so many is scanned.
+const FEW: usize = 20;
+
 /// Unit vectors by document, searched by cosine. A clone shares what neither side changes after.
 #[derive(Debug, Clone)]
 pub struct VectorIndex {
     options: VectorOptions,
     vectors: Vectors,
+    /// Above `exact_below`, and until half of it is left.
+    graph: Option<Graph>,
 }
 
 impl VectorIndex {
@@ -26,7 +33,7 @@ impl VectorIndex {
     #[must_use]
     pub fn with(options: VectorOptions) -> Self {
         let options = options.bounded();
-        Self { options, vectors: Vectors::new(options.dimensions) }
+        Self { options, vectors: Vectors::new(options.dimensions), graph: None }
     }
 
     #[must_use]
@@ -48,7 +55,7 @@ impl VectorIndex {
     /// Bytes it takes in memory, nearly.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.vectors.bytes()
+        self.vectors.bytes() + self.graph.as_ref().map_or(0, Graph::bytes)
     }
 
     /// Keeps a document's vector, of any length but zero: only its direction counts. Replaces the one before.
@@ -57,14 +64,29 @@ impl VectorIndex {
     /// Another number of dimensions, or a vector without direction; the one before stays.
     pub fn insert(&mut self, doc: DocNo, vector: &[f32]) -> Result<(), BadVector> {
         let vector = self.vectors.quantize(vector)?;
-        self.remove(doc);
-        self.vectors.put(doc, &vector);
+        self.bury(doc);
+        let slot = self.vectors.put(doc, &vector);
+        if let Some(graph) = &mut self.graph {
+            graph.add(slot);
+        } else if self.len() > self.options.exact_below {
+            self.graph = Some(Graph::new(&self.options, &self.vectors));
+        }
         Ok(())
     }
 
     pub fn remove(&mut self, doc: DocNo) {
-        if let Some(slot) = self.vectors.take(doc) {
-            self.vectors.release(slot);
+        self.bury(doc);
+        if self.graph.is_some() && self.len() <= self.options.exact_below / 2 {
+            self.graph = None;
+            self.vectors.release_all();
+        }
+    }
+
+    fn bury(&mut self, doc: DocNo) {
+        let Some(slot) = self.vectors.take(doc) else { return };
+        match &mut self.graph {
+            Some(graph) => graph.bury(slot, &mut self.vectors),
+            None => self.vectors.release(slot),
         }
     }
 
@@ -81,7 +103,8 @@ impl VectorIndex {
         if limit == 0 || filter.is_empty(self.len()) {
             return Vec::new();
         }
-        documents(&Scan::new(&self.vectors, &query, filter, limit).all())
+        let found = self.search_graph(&query, filter, limit);
+        documents(&found.unwrap_or_else(|| Scan::new(&self.vectors, &query, filter, limit).all()))
     }
 
     /// The cosines of these documents; `None` for one without a vector, and for all if the query is none.
@@ -103,8 +126,7 @@ impl VectorIndex {
 
     /// Builds the graph on, by at most `budget` vectors, and tells how many wait still. What waits is found by a scan.
     pub fn work(&mut self, budget: usize) -> usize {
-        let _ = budget;
-        0
+        self.graph.as_mut().map_or(0, |graph| graph.work(&mut self.vectors, budget))
     }
 
     /// # Errors
@@ -119,6 +141,10 @@ impl VectorIndex {
             out.write_all(&(number as u64).to_le_bytes())?;
         }
         self.vectors.encode(&mut out)?;
+        out.write_all(&u64::from(self.graph.is_some()).to_le_bytes())?;
+        if let Some(graph) = &self.graph {
+            graph.encode(&mut out)?;
+        }
         out.seal()
     }
 
@@ -139,9 +165,35 @@ impl VectorIndex {
             search_breadth: source.bounded(usize::MAX)?,
         }
         .bounded();
-        let vectors = Vectors::decode(options.dimensions, &mut source)?;
+        let mut vectors = Vectors::decode(options.dimensions, &mut source)?;
+        let graph = match source.bounded(1)? {
+            0 => None,
+            _ => Some(Graph::decode(&options, &mut vectors, &mut source)?),
+        };
         source.check_seal()?;
-        Ok(Self { options, vectors })
+        Ok(Self { options, vectors, graph })
+    }
+
+    /// By the graph, and a scan of what it does not hold yet; `None` where a scan of everything is cheaper, or the graph
+    /// does not lead to enough that the filter admits.
+    fn search_graph(&self, query: &Quantized, filter: Filter<'_>, limit: usize) -> Option<Vec<Ranked>> {
+        let graph = self.graph.as_ref()?;
+        let (total, kept) = (self.len(), filter.len(self.len()));
+        let pending = graph.pending().len() as usize;
+        let breadth = self.options.search_breadth.max(limit.saturating_mul(2));
+        // What a walk looks at: about `links` new ones for each that it keeps, the more the fewer are admitted.
+        let looks = breadth.saturating_mul(self.options.links).saturating_mul(total) / kept.max(1);
+        if kept * FEW < total || kept <= looks || pending > total / 2 {
+            return None;
+        }
+        let slots = graph.search(&self.vectors, query, breadth, (4 * looks).min(kept), |doc| filter.admits(doc))?;
+        if slots.len() + pending < limit {
+            return None;
+        }
+        let mut found = ranked(&self.vectors, query, &slots, limit);
+        found.extend(Scan::new(&self.vectors, query, filter, limit).of(graph.pending()));
+        best(&mut found, limit);
+        Some(found)
     }
 }
 

@@ -10,6 +10,7 @@
 mod codec;
 mod dots;
 mod error;
+mod graph;
 mod index;
 mod options;
 mod quantized;

@@ -58,7 +58,7 @@ impl<'a> Scan<'a> {
         self.finish()
     }
 
-    #[allow(dead_code)]
+    /// These slots only.
     pub fn of(mut self, slots: &RoaringBitmap) -> Vec<Ranked> {
         self.gather(slots.iter());
         self.finish()
@@ -77,7 +77,7 @@ impl<'a> Scan<'a> {
 
     #[inline(always)]
     fn offer(&mut self, slot: u32, product: i32) {
-        let coarse = product as f32 * (256.0 * self.query.step * self.vectors.step(slot));
+        let coarse = self.vectors.coarse_score(self.query, slot, product);
         let slack = self.norm * self.vectors.slack(slot) + ROUNDING;
         if coarse + slack >= self.threshold {
             self.keep(slot, coarse, slack);

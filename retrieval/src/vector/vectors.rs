@@ -4,6 +4,7 @@ use roaring::RoaringBitmap;
 
 use super::dots::Dots;
 use super::quantized::{Quantized, slack};
+use super::ranked::Ranked;
 use super::rows::Rows;
 use super::{BadVector, DecodeError, codec::Source};
 use crate::DocNo;
@@ -101,9 +102,10 @@ impl Vectors {
         self.free.insert(slot);
     }
 
-    #[allow(dead_code)]
-    pub fn is_free(&self, slot: u32) -> bool {
-        self.free.contains(slot)
+    /// Releases every slot without a document.
+    pub fn release_all(&mut self) {
+        let docs = self.docs.blocks().flat_map(|(_, docs)| docs).zip(0_u32..);
+        self.free = docs.filter(|(doc, _)| **doc == NONE).map(|(_, slot)| slot).collect();
     }
 
     /// The vector of a slot.
@@ -126,6 +128,26 @@ impl Vectors {
     /// Products of the high halves with these slots.
     pub fn coarse(&self, query: &Quantized, slots: &[u32], out: &mut Vec<i32>) {
         self.dots.gather(&query.codes, &self.high, slots, out);
+    }
+
+    /// The cosine that a product of the high half tells of, within [`Vectors::slack`].
+    #[inline(always)]
+    pub fn coarse_score(&self, query: &Quantized, slot: u32, product: i32) -> f32 {
+        product as f32 * (256.0 * query.step * self.step(slot))
+    }
+
+    /// These slots with the cosines of their high halves.
+    pub fn rank(&self, query: &Quantized, slots: &[u32]) -> Vec<Ranked> {
+        let mut products = Vec::new();
+        self.coarse(query, slots, &mut products);
+        let scored = slots.iter().zip(products);
+        scored.map(|(slot, product)| Ranked::new(self.coarse_score(query, *slot, product), *slot)).collect()
+    }
+
+    /// At most `most` of these, best first, each nearer to the query than to any chosen before (algorithm 4 of Malkov &
+    /// Yashunin 2018): neighbours in every direction instead of many in one.
+    pub fn choose(&self, candidates: &[Ranked], most: usize) -> Vec<Ranked> {
+        self.dots.diverse(&self.high, |slot| self.step(slot) * 256.0, candidates, most)
     }
 
     /// Products of the high halves with all slots, in blocks: the first slot of each and its products.
@@ -186,7 +208,6 @@ impl Vectors {
         Ok(vectors)
     }
 
-    #[allow(dead_code)]
     pub fn claim(&mut self, slot: u32) {
         self.free.remove(slot);
     }
