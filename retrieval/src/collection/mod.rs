@@ -16,7 +16,7 @@ mod passages;
 mod tests;
 
 pub(crate) use admitted::Admitted;
-pub use codec::CollectionDecodeError;
+pub use codec::DecodeError;
 pub use collection::{Collection, CollectionOptions};
 pub use document::Document;
 pub use passages::passages;
