@@ -1,7 +1,7 @@
 use roaring::RoaringBitmap;
 
 use super::Collection;
-use super::collection::at;
+use super::entries::at;
 use crate::rank::Query;
 use crate::{DocNo, Filter};
 

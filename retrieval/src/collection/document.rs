@@ -39,7 +39,7 @@ impl Document<'_> {
 
 /// What is kept of an entry beside its words and its vector.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub id: u128,
     pub version: u32,
     pub key: Box<str>,
@@ -52,7 +52,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn is_expired(&self, now: i64) -> bool {
+    pub(crate) fn is_expired(&self, now: i64) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 }

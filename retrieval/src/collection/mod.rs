@@ -6,8 +6,8 @@
 
 mod admitted;
 mod codec;
-mod collection;
 mod document;
+mod entries;
 mod names;
 mod order;
 mod passages;
@@ -17,6 +17,6 @@ mod tests;
 
 pub(crate) use admitted::Admitted;
 pub use codec::DecodeError;
-pub use collection::{Collection, CollectionOptions};
 pub use document::Document;
+pub use entries::{Collection, CollectionOptions};
 pub use passages::passages;

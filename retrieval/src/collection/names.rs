@@ -31,10 +31,6 @@ impl<T: Held> Default for Names<T> {
 }
 
 impl<T: Held> Names<T> {
-    pub(super) fn len(&self) -> usize {
-        self.by_name.len()
-    }
-
     pub(super) fn find(&self, name: &str) -> Option<u32> {
         let found = self.by_name.from(|other| self.name(other) < name).next()?;
         (self.name(found) == name).then_some(found)
@@ -53,22 +49,31 @@ impl<T: Held> Names<T> {
         if let Some(found) = self.find(name) {
             return found;
         }
-        let new = Some(Arc::new(Name { name: name.into(), held: T::default() }));
-        let number = match self.free.pop() {
-            Some(number) => {
-                if let Some(freed) = self.all.get_mut(number as usize) {
-                    *freed = new;
-                }
-                number
-            }
-            None => {
-                self.all.push(new);
-                u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
-            }
+        let Some(number) = self.free.pop() else {
+            self.push(Some(name.to_owned()), T::default());
+            return u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX);
         };
+        if let Some(freed) = self.all.get_mut(number as usize) {
+            *freed = Some(Arc::new(Name { name: name.into(), held: T::default() }));
+        }
         let Self { all, by_name, .. } = self;
         by_name.insert(number, |other| name_of(all, other) < name);
         number
+    }
+
+    /// Names in the order of their numbers; none where a number is free.
+    pub(super) fn names(&self) -> impl Iterator<Item = Option<&str>> {
+        self.all.iter().map(|name| name.as_deref().map(|name| &*name.name))
+    }
+
+    /// Gives the next number to a name that is new, or to none.
+    pub(super) fn push(&mut self, name: Option<String>, held: T) {
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let new = name.map(|name| Arc::new(Name { name: name.into(), held }));
+        self.all.push(new.clone());
+        let Some(new) = new else { return self.free.push(number) };
+        let Self { all, by_name, .. } = self;
+        by_name.insert(number, |other| name_of(all, other) < &*new.name);
     }
 
     pub(super) fn change(&mut self, number: u32, change: impl FnOnce(&mut T)) {

@@ -137,7 +137,10 @@ mod tests {
     fn long_values_are_cut_between_words_into_equal_parts() {
         let all = passages("k", &[], &"shorter words come first ".repeat(100));
         assert_eq!(all.len(), 3, "500 pieces, 244 of them in a passage at most");
-        assert!(all.iter().all(|passage| passage.split(' ').all(|word| ["shorter", "words", "come", "first"].contains(&word))));
+        assert!(
+            all.iter()
+                .all(|passage| passage.split(' ').all(|word| ["shorter", "words", "come", "first"].contains(&word)))
+        );
         let lengths: Vec<usize> = all.iter().map(|passage| passage.split(' ').count()).collect();
         assert!(lengths.iter().max().unwrap() - lengths.iter().min().unwrap() <= 2, "{lengths:?}");
     }

@@ -12,8 +12,11 @@ mod diverse;
 mod explain;
 mod found;
 mod fuse;
+mod hit;
 mod query;
+mod scored;
 mod search;
+mod thread;
 
 #[cfg(test)]
 mod tests;

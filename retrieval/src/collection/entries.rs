@@ -21,18 +21,15 @@ impl CollectionOptions {
     /// The defaults, for vectors of so many numbers.
     #[must_use]
     pub fn new(dimensions: usize) -> Self {
-        Self {
-            text: TextOptions::default(),
-            vectors: VectorOptions::new(dimensions),
-            language: Language::default(),
-        }
+        Self { text: TextOptions::default(), vectors: VectorOptions::new(dimensions), language: Language::default() }
     }
 }
 
 /// Entries that are searched together. A clone shares what neither side changes after.
 #[derive(Debug, Clone)]
 pub struct Collection {
-    pub(super) options: CollectionOptions,
+    /// Of values that do not show theirs.
+    pub(super) language: Language,
     /// By number; none where a number is free.
     pub(super) entries: Entries,
     pub(super) free: Vec<u32>,
@@ -75,12 +72,12 @@ impl Held for Order {
 impl Collection {
     #[must_use]
     pub fn new(options: CollectionOptions) -> Self {
-        Self::of(options, TextIndex::new(options.text), VectorIndex::with(options.vectors))
+        Self::of(options.language, TextIndex::new(options.text), VectorIndex::with(options.vectors))
     }
 
-    pub(super) fn of(options: CollectionOptions, text: TextIndex, vectors: VectorIndex) -> Self {
+    pub(super) fn of(language: Language, text: TextIndex, vectors: VectorIndex) -> Self {
         Self {
-            options,
+            language,
             entries: Pieces::default(),
             free: Vec::new(),
             by_id: Order::default(),
@@ -98,7 +95,7 @@ impl Collection {
     /// Puts an entry in, or what it is now: the version before is forgotten. Its vector stays while key, tags, value and
     /// language do.
     pub fn put(&mut self, document: &Document<'_>) {
-        let language = document.language.unwrap_or_else(|| detect(document.value, self.options.language));
+        let language = document.language.unwrap_or_else(|| detect(document.value, self.language));
         let digest = document.digest(language);
         let old = self.find(document.id).and_then(|doc| Some((doc, self.entry(doc)?.clone())));
         let doc = match &old {
@@ -125,7 +122,11 @@ impl Collection {
             thread,
             stored_at: document.stored_at,
             expires_at: document.expires_at,
-            importance: if document.importance.is_finite() { document.importance.clamp(0.0, 1.0) } else { Document::IMPORTANCE },
+            importance: if document.importance.is_finite() {
+                document.importance.clamp(0.0, 1.0)
+            } else {
+                Document::IMPORTANCE
+            },
             digest,
         };
         self.attach(doc.0, entry);
