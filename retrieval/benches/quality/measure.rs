@@ -24,11 +24,23 @@ pub struct Figures {
 
 pub fn measure(collection: &Collection, set: &TestSet, vectors: Option<&[Vec<f32>]>, mode: Mode) -> Figures {
     let begin = Instant::now();
-    let ranked: Vec<Vec<u128>> = set.questions.iter().enumerate().map(|(nth, question)| {
-        let vector = vectors.and_then(|vectors| vectors.get(nth)).map(Vec::as_slice);
-        let query = Query { text: &question.text, vector, mode, limit: DEPTH, tags_all: &question.tags, ..Query::default() };
-        search(&[collection], &query).hits.iter().map(|hit| hit.id).collect()
-    }).collect();
+    let ranked: Vec<Vec<u128>> = set
+        .questions
+        .iter()
+        .enumerate()
+        .map(|(nth, question)| {
+            let vector = vectors.and_then(|vectors| vectors.get(nth)).map(Vec::as_slice);
+            let query = Query {
+                text: &question.text,
+                vector,
+                mode,
+                limit: DEPTH,
+                tags_all: &question.tags,
+                ..Query::default()
+            };
+            search(&[collection], &query).hits.iter().map(|hit| hit.id).collect()
+        })
+        .collect();
     let per_query = begin.elapsed() / u32::try_from(set.questions.len().max(1)).unwrap_or(u32::MAX);
     let each: Vec<(usize, Means)> =
         set.questions.iter().zip(&ranked).map(|(question, ids)| (question.half, judge(question, ids))).collect();
@@ -39,7 +51,8 @@ pub fn measure(collection: &Collection, set: &TestSet, vectors: Option<&[Vec<f32
 fn judge(question: &Question, ids: &[u128]) -> Means {
     let is_answer = |id: &u128| question.answers.contains(id);
     let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
-    let top: Vec<usize> = ids.iter().take(10).enumerate().filter(|(_, id)| is_answer(id)).map(|(rank, _)| rank).collect();
+    let top: Vec<usize> =
+        ids.iter().take(10).enumerate().filter(|(_, id)| is_answer(id)).map(|(rank, _)| rank).collect();
     let ideal: f64 = (0..question.answers.len().min(10)).map(gain).sum();
     Means {
         ndcg: top.iter().map(|rank| gain(*rank)).sum::<f64>() / ideal,

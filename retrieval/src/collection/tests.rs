@@ -1,1 +1,262 @@
+use std::collections::{BTreeMap, BTreeSet};
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Language, Mode, Query, search};
+
+/// Stands in every value, so that a search for it finds all that may be found.
+const EVERYWHERE: &str = "harbour";
+const NOW: i64 = 1_000;
+
+#[derive(Debug, Clone)]
+struct Naive {
+    version: u32,
+    key: String,
+    value: String,
+    tags: Vec<String>,
+    thread: Option<String>,
+    expires_at: Option<i64>,
+    has_vector: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put {
+        id: u128,
+        entry: Naive,
+    },
+    Vector {
+        id: u128,
+        is_current: bool,
+    },
+    Remove {
+        id: u128,
+    },
+    /// Written and read back.
+    Reopen,
+}
+
+fn naive() -> impl Strategy<Value = Naive> {
+    let key = prop::sample::select(vec!["a", "a/b", "a/c", "ab", "b", "ä"]).prop_map(str::to_owned);
+    let value = prop::sample::select(vec!["red", "green boats", "blue boat", ""]);
+    let value = value.prop_map(|word| format!("{EVERYWHERE} {word}"));
+    let tags = prop::collection::vec(prop::sample::select(vec!["x", "y", "z:1"]).prop_map(str::to_owned), 0..3);
+    let thread = prop::option::of(prop::sample::select(vec!["one", "two"]).prop_map(str::to_owned));
+    let expires_at = prop::option::of(NOW - 3..NOW + 3);
+    (key, value, tags, thread, expires_at).prop_map(|(key, value, tags, thread, expires_at)| Naive {
+        version: 0,
+        key,
+        value,
+        tags,
+        thread,
+        expires_at,
+        has_vector: false,
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let id = 0_u128..10;
+    prop_oneof![
+        6 => (id.clone(), naive()).prop_map(|(id, entry)| Step::Put { id, entry }),
+        3 => (id.clone(), any::<bool>()).prop_map(|(id, is_current)| Step::Vector { id, is_current }),
+        2 => id.prop_map(|id| Step::Remove { id }),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+fn put(collection: &mut Collection, id: u128, entry: &Naive) {
+    collection.put(&Document {
+        id,
+        version: entry.version,
+        key: &entry.key,
+        value: &entry.value,
+        tags: &entry.tags,
+        thread: entry.thread.as_deref(),
+        stored_at: 0,
+        expires_at: entry.expires_at,
+        importance: Document::IMPORTANCE,
+        language: Some(Language::English),
+    });
+}
+
+fn bytes(collection: &Collection) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    collection.encode(&mut bytes).unwrap();
+    bytes
+}
+
+fn reopened(collection: &Collection) -> Collection {
+    let bytes = bytes(collection);
+    let mut input = &*bytes;
+    let read = Collection::decode(&mut input).unwrap();
+    assert!(input.is_empty(), "all was read");
+    read
+}
+
+fn run(steps: Vec<Step>) -> (Collection, BTreeMap<u128, Naive>) {
+    let mut collection = Collection::new(CollectionOptions::new(2));
+    let mut model: BTreeMap<u128, Naive> = BTreeMap::new();
+    for (version, step) in (1..).zip(steps) {
+        match step {
+            Step::Put { id, mut entry } => {
+                entry.version = version;
+                let same = |old: &Naive| (&old.key, &old.value, &old.tags) == (&entry.key, &entry.value, &entry.tags);
+                entry.has_vector = model.get(&id).is_some_and(|old| old.has_vector && same(old));
+                put(&mut collection, id, &entry);
+                model.insert(id, entry);
+            }
+            Step::Vector { id, is_current } => {
+                let known = model.get_mut(&id).filter(|_| is_current);
+                let version = known.as_ref().map_or(0, |entry| entry.version);
+                assert_eq!(collection.put_vector(id, version, &[1.0, 0.0]), known.is_some());
+                if let Some(entry) = known {
+                    entry.has_vector = true;
+                }
+            }
+            Step::Remove { id } => assert_eq!(collection.remove(id), model.remove(&id).is_some()),
+            Step::Reopen => collection = reopened(&collection),
+        }
+    }
+    (collection, model)
+}
+
+/// Ids of a thread in order, of those that may be found.
+fn members(model: &BTreeMap<u128, Naive>, thread: &Option<String>) -> Vec<u128> {
+    let is_live = |entry: &Naive| entry.expires_at.is_none_or(|at| at > NOW);
+    let in_it = |entry: &Naive| thread.is_some() && entry.thread == *thread && is_live(entry);
+    model.iter().filter(|(_, entry)| in_it(entry)).map(|(id, _)| *id).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_collection_is_what_was_put_and_not_removed(steps in prop::collection::vec(step(), 0..40)) {
+        let (collection, model) = run(steps);
+        prop_assert_eq!(collection.len(), model.len());
+        prop_assert_eq!(collection.vectors(), model.values().filter(|entry| entry.has_vector).count());
+        let live = model.values().filter(|entry| entry.expires_at.is_none_or(|at| at > NOW)).count();
+        prop_assert_eq!(collection.live(NOW), live);
+        let without: BTreeSet<u128> = collection.without_vector(usize::MAX).into_iter().collect();
+        prop_assert!(without.into_iter().eq(model.iter().filter(|(_, entry)| !entry.has_vector).map(|(id, _)| *id)));
+        for id in 0..10 {
+            prop_assert_eq!(collection.version(id), model.get(&id).map(|entry| entry.version));
+        }
+    }
+
+    #[test]
+    fn a_search_finds_what_its_conditions_admit(
+        steps in prop::collection::vec(step(), 0..40),
+        all in prop::sample::subsequence(vec!["x", "y"], 0..=2),
+        any in prop::sample::subsequence(vec!["y", "z:1", "w"], 0..=2),
+        key_prefix in prop::option::of(prop::sample::select(vec!["", "a", "a/", "ab", "c"])),
+        thread in prop::option::weighted(0.3, prop::sample::select(vec!["one", "three"])),
+        include_expired in any::<bool>(),
+    ) {
+        let (collection, model) = run(steps);
+        let owned = |tags: Vec<&str>| tags.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let (tags_all, tags_any) = (owned(all), owned(any));
+        let query = Query {
+            text: EVERYWHERE, mode: Mode::Text, limit: 50, tags_all: &tags_all, tags_any: &tags_any, key_prefix, thread,
+            now: NOW, include_expired, ..Query::default()
+        };
+        let found = search(&[&collection], &query);
+        let admits = |entry: &Naive| {
+            tags_all.iter().all(|tag| entry.tags.contains(tag))
+                && (tags_any.is_empty() || tags_any.iter().any(|tag| entry.tags.contains(tag)))
+                && entry.key.starts_with(key_prefix.unwrap_or_default())
+                && thread.is_none_or(|thread| entry.thread.as_deref() == Some(thread))
+                && (include_expired || entry.expires_at.is_none_or(|at| at > NOW))
+        };
+        let expected: BTreeSet<u128> = model.iter().filter(|(_, entry)| admits(entry)).map(|(id, _)| *id).collect();
+        let ids: BTreeSet<u128> = found.hits.iter().map(|hit| hit.id).collect();
+        prop_assert_eq!(ids.len(), found.hits.len(), "each once");
+        prop_assert_eq!(found.total, expected.len());
+        prop_assert_eq!(ids, expected);
+        for hit in &found.hits {
+            let entry = &model[&hit.id];
+            prop_assert_eq!(hit.version, entry.version);
+            if !include_expired {
+                let thread = members(&model, &entry.thread);
+                let prev = thread.iter().copied().rfind(|id| *id < hit.id);
+                let next = thread.iter().copied().find(|id| *id > hit.id);
+                prop_assert_eq!((hit.prev, hit.next), (prev, next), "neighbours that may be found");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_back(steps in prop::collection::vec(step(), 0..40)) {
+        let (collection, _) = run(steps);
+        let read = reopened(&collection);
+        prop_assert_eq!(bytes(&read), bytes(&collection));
+        let query = Query { text: "harbour boats", vector: Some(&[0.6, 0.8]), limit: 50, ..Query::default() };
+        prop_assert_eq!(search(&[&read], &query), search(&[&collection], &query));
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused_or_make_a_sound_collection(
+        steps in prop::collection::vec(step(), 0..20),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        is_cut in any::<bool>(),
+    ) {
+        let (collection, _) = run(steps);
+        let mut bytes = bytes(&collection);
+        let at = at.index(bytes.len());
+        if is_cut { bytes.truncate(at) } else { bytes[at] = byte }
+        if let Ok(mut read) = Collection::decode(&mut &*bytes) {
+            prop_assert!(!is_cut, "half of it is none");
+            for id in 0..10 {
+                read.remove(id);
+            }
+            let query = Query { text: EVERYWHERE, vector: Some(&[1.0, 0.0]), limit: 50, ..Query::default() };
+            prop_assert!(search(&[&read], &query).hits.len() <= read.len());
+        }
+    }
+}
+
+#[test]
+fn a_clone_keeps_what_it_was() {
+    let entry = Naive {
+        version: 1,
+        key: "k".to_owned(),
+        value: EVERYWHERE.to_owned(),
+        tags: vec!["x".to_owned()],
+        thread: Some("one".to_owned()),
+        expires_at: None,
+        has_vector: false,
+    };
+    let mut collection = Collection::new(CollectionOptions::new(2));
+    (0..300).for_each(|id| put(&mut collection, id, &entry));
+    let (before, was) = (collection.clone(), bytes(&collection));
+    (0..150).for_each(|id| assert!(collection.remove(id * 2)));
+    put(&mut collection, 1, &Naive { value: "other".to_owned(), version: 2, ..entry });
+    collection.put_vector(3, 1, &[1.0, 0.0]);
+    assert_eq!(bytes(&before), was);
+    assert_eq!((before.len(), collection.len()), (300, 150));
+}
+
+#[test]
+fn numbers_are_given_again_without_a_trace() {
+    let entry = |value: &str, tag: &str| Naive {
+        version: 1,
+        key: "k".to_owned(),
+        value: value.to_owned(),
+        tags: vec![tag.to_owned()],
+        thread: None,
+        expires_at: Some(5),
+        has_vector: false,
+    };
+    let mut collection = Collection::new(CollectionOptions::new(2));
+    put(&mut collection, 1, &entry("secret harbour", "x"));
+    collection.put_vector(1, 1, &[1.0, 0.0]);
+    collection.remove(1);
+    put(&mut collection, 2, &entry("open harbour", "y"));
+    let tags = ["x".to_owned()];
+    let query = Query { text: "secret", vector: Some(&[1.0, 0.0]), limit: 9, ..Query::default() };
+    assert!(search(&[&collection], &query).hits.is_empty());
+    assert!(search(&[&collection], &Query { text: "harbour", tags_all: &tags, ..query }).hits.is_empty());
+    assert_eq!(search(&[&collection], &Query { text: "harbour", ..query }).hits.len(), 1);
+}

@@ -1,1 +1,315 @@
+use proptest::prelude::*;
 
+use super::*;
+use crate::{Collection, CollectionOptions, Document, Language};
+
+/// An entry by its id: value, thread and direction of its vector.
+struct Made<'a> {
+    id: u128,
+    value: &'a str,
+    thread: Option<&'a str>,
+    vector: Option<[f32; 3]>,
+    importance: f32,
+    stored_at: i64,
+    expires_at: Option<i64>,
+}
+
+const MADE: Made<'_> = Made {
+    id: 0,
+    value: "",
+    thread: None,
+    vector: None,
+    importance: Document::IMPORTANCE,
+    stored_at: 0,
+    expires_at: None,
+};
+
+fn collection(entries: &[Made<'_>]) -> Collection {
+    let mut collection = Collection::new(CollectionOptions::new(3));
+    for made in entries {
+        collection.put(&Document {
+            id: made.id,
+            version: 1,
+            key: "",
+            value: made.value,
+            tags: &[],
+            thread: made.thread,
+            stored_at: made.stored_at,
+            expires_at: made.expires_at,
+            importance: made.importance,
+            language: Some(Language::English),
+        });
+        if let Some(vector) = made.vector {
+            assert!(collection.put_vector(made.id, 1, &vector));
+        }
+    }
+    collection
+}
+
+const EAST: [f32; 3] = [1.0, 0.0, 0.0];
+const NORTH: [f32; 3] = [0.0, 1.0, 0.0];
+
+fn asked(text: &str) -> Query<'_> {
+    Query { text, limit: 20, ..Query::default() }
+}
+
+fn ids(found: &Found) -> Vec<u128> {
+    found.hits.iter().map(|hit| hit.id).collect()
+}
+
+#[test]
+fn what_either_side_finds_is_scored_by_both() {
+    let all = collection(&[
+        Made { id: 1, value: "the boat left", vector: Some(NORTH), ..MADE },
+        Made { id: 2, value: "a ship departed", vector: Some(EAST), ..MADE },
+        Made { id: 3, value: "boat", vector: Some(EAST), ..MADE },
+        Made { id: 4, value: "bread", vector: Some(NORTH), ..MADE },
+    ]);
+    let found = search(&[&all], &Query { vector: Some(&EAST), ..asked("boat") });
+    assert_eq!((found.mode, found.total), (Mode::Hybrid, 4));
+    let order = ids(&found);
+    assert_eq!((order[0], order[3]), (3, 4), "both, and neither");
+    let hit = &found.hits[0];
+    assert!((hit.semantic.unwrap() - 1.0).abs() < 1e-3 && hit.text.unwrap() > 0.0);
+}
+
+#[test]
+fn without_a_vector_words_count_and_without_words_the_vector_does() {
+    let all = collection(&[
+        Made { id: 1, value: "boat", vector: Some(NORTH), ..MADE },
+        Made { id: 2, value: "ship", vector: Some(EAST), ..MADE },
+    ]);
+    let text = search(&[&all], &asked("boat"));
+    assert_eq!((text.mode, ids(&text)), (Mode::Text, vec![1]));
+    assert!(text.hits[0].semantic.is_none() && text.hits[0].explain.semantic.is_none());
+    let semantic = search(&[&all], &Query { vector: Some(&EAST), ..asked("…!?") });
+    assert_eq!((semantic.mode, ids(&semantic)), (Mode::Semantic, vec![2, 1]));
+    let nothing = search(&[&all], &asked("…!?"));
+    assert_eq!((nothing.hits.len(), nothing.total), (0, 0));
+    let foreign = search(&[&all], &Query { vector: Some(&[1.0]), mode: Mode::Semantic, ..asked("boat") });
+    assert_eq!((foreign.mode, ids(&foreign)), (Mode::Text, vec![1]));
+    assert!(foreign.warnings[0].contains("another model"));
+}
+
+#[test]
+fn an_entry_whose_vector_is_not_there_yet_is_found_by_its_words() {
+    let all = collection(&[
+        Made { id: 1, value: "boat", ..MADE },
+        Made { id: 2, value: "bread", vector: Some(EAST), ..MADE },
+        Made { id: 3, value: "bread", vector: Some(NORTH), ..MADE },
+    ]);
+    let found = search(&[&all], &Query { vector: Some(&EAST), ..asked("boat") });
+    assert!(ids(&found).contains(&1));
+    assert!(found.warnings[0].starts_with("1 entries have no vector yet"));
+    let hit = found.hits.iter().find(|hit| hit.id == 1).unwrap();
+    let part = hit.explain.semantic.as_ref().unwrap();
+    assert_eq!((hit.semantic, part.own, part.cosine), (None, None, part.mean), "neither gains nor loses");
+    let semantic = search(&[&all], &Query { vector: Some(&EAST), mode: Mode::Semantic, ..asked("boat") });
+    assert_eq!(ids(&semantic), [2, 3]);
+}
+
+#[test]
+fn a_turn_counts_with_those_around_it() {
+    let all = collection(&[
+        Made { id: 1, value: "which boat did you take", thread: Some("t"), vector: Some(EAST), ..MADE },
+        Made { id: 2, value: "the blue one", thread: Some("t"), vector: Some(NORTH), ..MADE },
+        Made { id: 3, value: "the blue one", vector: Some(NORTH), ..MADE },
+    ]);
+    assert_eq!(ids(&search(&[&all], &asked("boat"))), [1, 2], "by words");
+    let found = search(&[&all], &Query { vector: Some(&EAST), mode: Mode::Semantic, ..asked("") });
+    assert_eq!(ids(&found), [1, 2, 3], "by vector");
+    // (0, 1) + .3 (1, 0), whose cosine with (1, 0) is .3 / sqrt(1.09).
+    let part = found.hits[1].explain.semantic.as_ref().unwrap();
+    assert!((part.cosine - 0.3 / 1.09_f32.sqrt()).abs() < 1e-3, "{part:?}");
+    assert!(part.own.unwrap().abs() < 1e-3 && part.neighbours == 1);
+    assert_eq!((found.hits[1].prev, found.hits[1].next), (Some(1), None));
+}
+
+#[test]
+fn what_has_expired_is_not_found_and_not_told_of() {
+    let all = collection(&[
+        Made { id: 1, value: "boat", thread: Some("t"), ..MADE },
+        Made { id: 2, value: "boat", thread: Some("t"), expires_at: Some(50), vector: Some(EAST), ..MADE },
+        Made { id: 3, value: "boat", thread: Some("t"), ..MADE },
+    ]);
+    let at = |now| search(&[&all], &Query { now, vector: Some(&EAST), ..asked("boat") });
+    assert_eq!(at(49).total, 3);
+    let found = at(50);
+    assert_eq!((ids(&found), found.total), (vec![1, 3], 2), "from that moment on");
+    assert_eq!((found.hits[0].next, found.hits[1].prev), (Some(3), Some(1)), "it is passed over");
+    let kept = search(&[&all], &Query { now: 50, include_expired: true, ..asked("boat") });
+    assert_eq!(kept.total, 3);
+}
+
+#[test]
+fn equal_scores_are_in_order_of_their_ids() {
+    let all = collection(&[5, 3, 9, 1].map(|id| Made { id, value: "boat", ..MADE }));
+    assert_eq!(ids(&search(&[&all], &asked("boat"))), [1, 3, 5, 9]);
+}
+
+#[test]
+fn importance_and_age_move_a_score() {
+    let all = collection(&[
+        Made { id: 1, value: "boat", ..MADE },
+        Made { id: 2, value: "boat", importance: 1.0, ..MADE },
+        Made { id: 3, value: "boat", stored_at: 1_000, ..MADE },
+        Made { id: 4, value: "boat", importance: 0.0, ..MADE },
+    ]);
+    assert_eq!(ids(&search(&[&all], &asked("boat"))), [2, 1, 3, 4]);
+    let aged = search(&[&all], &Query { now: 1_000, half_life_ms: Some(1_000), ..asked("boat") });
+    assert_eq!(ids(&aged), [2, 3, 1, 4]);
+    let decays: Vec<f32> = aged.hits.iter().map(|hit| hit.explain.decay).collect();
+    assert_eq!(decays, [1.0, 1.0, 0.5, 0.25]);
+}
+
+#[test]
+fn below_the_least_score_nothing_is_found() {
+    let all = collection(&[
+        Made { id: 1, value: "blue boat", vector: Some(EAST), ..MADE },
+        Made { id: 2, value: "bread", vector: Some(NORTH), ..MADE },
+    ]);
+    let ask = Query { vector: Some(&EAST), ..asked("blue boat") };
+    let [best, worst] = &search(&[&all], &ask).hits[..] else { panic!("two") };
+    assert!(best.score > 0.5 && worst.score < 0.1, "{} {}", best.score, worst.score);
+    let found = search(&[&all], &Query { min_score: Some(best.score), ..ask });
+    assert_eq!((ids(&found), found.total), (vec![1], 1));
+    assert_eq!(search(&[&all], &Query { min_score: Some(1.1), ..ask }).total, 0);
+}
+
+#[test]
+fn diversity_moves_what_was_said_already_down() {
+    let near = [0.9, 0.1, 0.0];
+    let all = collection(&[
+        Made { id: 1, value: "boat", vector: Some(EAST), ..MADE },
+        Made { id: 2, value: "boat", vector: Some(EAST), ..MADE },
+        Made { id: 3, value: "boat", vector: Some([0.8, 0.0, 0.6]), ..MADE },
+    ]);
+    let ask = Query { vector: Some(&near), ..asked("boat") };
+    assert_eq!(ids(&search(&[&all], &ask)), [1, 2, 3]);
+    let found = search(&[&all], &Query { mmr: Some(0.5), ..ask });
+    assert_eq!(ids(&found), [1, 3, 2]);
+    let likeness: Vec<f32> = found.hits.iter().map(|hit| hit.explain.likeness.unwrap()).collect();
+    for (found, expected) in likeness.iter().zip([0.0, 0.8, 1.0]) {
+        assert!((found - expected).abs() < 1e-3, "{likeness:?}");
+    }
+    assert_eq!(ids(&search(&[&all], &Query { mmr: Some(1.0), ..ask })), [1, 2, 3]);
+}
+
+#[test]
+fn the_parts_of_a_score_add_up_to_it() {
+    let all = collection(&[
+        Made { id: 1, value: "a blue boat in the harbour", thread: Some("t"), vector: Some(EAST), ..MADE },
+        Made {
+            id: 2,
+            value: "harbour lights",
+            thread: Some("t"),
+            vector: Some([0.6, 0.8, 0.0]),
+            importance: 0.9,
+            ..MADE
+        },
+        Made { id: 3, value: "blue lights", vector: Some(NORTH), stored_at: -500, ..MADE },
+        Made { id: 4, value: "boat", ..MADE },
+    ]);
+    for mode in [Mode::Hybrid, Mode::Text, Mode::Semantic] {
+        let found = search(
+            &[&all],
+            &Query { vector: Some(&EAST), mode, half_life_ms: Some(700), ..asked("blue boat harbour") },
+        );
+        assert!(found.hits.len() > 1);
+        for hit in &found.hits {
+            let Explain { text, semantic, alpha, fused, importance, best, decay, score, .. } = &hit.explain;
+            let of_text = text.as_ref().map_or((0.0, 0.0), |part| {
+                let terms: f32 = part.terms.iter().map(|term| term.contribution).sum();
+                assert!((terms - part.bm25).abs() < 1e-5);
+                (part.weight * part.bm25, (part.bm25 - part.mean) / part.deviation)
+            });
+            let of_vector = semantic
+                .as_ref()
+                .map_or((0.0, 0.0), |part| (part.weight * part.cosine, (part.cosine - part.mean) / part.deviation));
+            let sum = (of_text.0 + of_vector.0 + importance) / best;
+            assert!((sum.clamp(0.0, 1.0) * decay - score).abs() < 1e-5, "{hit:?}");
+            assert!(((1.0 - alpha) * of_text.1 + alpha * of_vector.1 - fused).abs() < 1e-4, "{hit:?}");
+            assert_eq!(*score, hit.score);
+        }
+    }
+}
+
+#[test]
+fn pages_are_parts_of_one_list() {
+    let values: Vec<String> = (0..90).map(|n| format!("boat {}", "and more ".repeat(n))).collect();
+    let made: Vec<Made<'_>> = values.iter().zip(1..).map(|(value, id)| Made { id, value, ..MADE }).collect();
+    let all = collection(&made);
+    let whole = search(&[&all], &Query { limit: 100, ..asked("boat") });
+    assert_eq!(whole.hits.len(), 90);
+    let pages = (0..10).map(|page| search(&[&all], &Query { limit: 10, offset: page * 10, ..asked("boat") }));
+    let paged: Vec<Hit> = pages.inspect(|page| assert_eq!(page.total, 90)).flat_map(|page| page.hits).collect();
+    assert_eq!(paged, whole.hits);
+}
+
+#[test]
+fn words_beyond_the_512th_are_said_to_be_left_out() {
+    let all = collection(&[Made { id: 1, value: "w1", ..MADE }]);
+    let text: Vec<String> = (0..600).map(|n| format!("w{n}")).collect();
+    let found = search(&[&all], &asked(&text.join(" ")));
+    assert!(found.warnings[0].contains("512"));
+    assert_eq!(ids(&found), [1]);
+}
+
+const WORDS: [&str; 6] = ["boat", "boats", "harbour", "blue", "lights", "lighthouse"];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn collections_are_searched_as_if_they_were_one(
+        values in prop::collection::vec((prop::collection::vec(prop::sample::select(&WORDS[..]), 1..8), 0_usize..3), 1..20),
+        text in prop::collection::vec(prop::sample::select(&WORDS[..]), 1..4),
+    ) {
+        let values: Vec<(String, usize)> = values.into_iter().map(|(words, of)| (words.join(" "), of)).collect();
+        let made = |of: Option<usize>| {
+            let some = values.iter().zip(1..).filter(|((_, one), _)| of.is_none_or(|of| of == *one));
+            some.map(|((value, _), id)| Made { id, value, ..MADE }).collect::<Vec<_>>()
+        };
+        let text = text.join(" ");
+        let whole = search(&[&collection(&made(None))], &Query { limit: 50, ..asked(&text) });
+        let parts = [0, 1, 2].map(|of| collection(&made(Some(of))));
+        let found = search(&parts.each_ref(), &Query { limit: 50, ..asked(&text) });
+        let scores = |found: &Found| {
+            let mut all: Vec<(u128, f32)> = found.hits.iter().map(|hit| (hit.id, hit.score)).collect();
+            all.sort_by_key(|(id, _)| *id);
+            all
+        };
+        prop_assert_eq!(found.total, whole.total);
+        for ((id, score), (other, expected)) in scores(&found).into_iter().zip(scores(&whole)) {
+            prop_assert_eq!(id, other);
+            prop_assert!((score - expected).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn whatever_is_stored_and_asked_is_answered_in_order(
+        values in prop::collection::vec(("\\PC{0,80}", prop::option::of("\\PC{0,3}")), 1..12),
+        text in "(.|\\PC){0,200}",
+        vector in prop::option::of(prop::array::uniform3(-1.0_f32..1.0)),
+        numbers in (any::<f32>(), any::<f32>(), any::<f32>(), any::<i64>(), any::<i64>()),
+    ) {
+        let (alpha, mmr, min_score, half_life, now) = numbers;
+        let made: Vec<Made<'_>> = values.iter().zip(1..).map(|((value, thread), id)| Made {
+            id, value, thread: thread.as_deref(), vector: (id % 2 == 0).then_some(EAST), ..MADE
+        }).collect();
+        let all = collection(&made);
+        let ask = Query { vector: vector.as_ref().map(|v| &v[..]), now, ..asked(&text) };
+        for ask in [
+            ask,
+            Query { alpha: Some(alpha), half_life_ms: Some(half_life), ..ask },
+            Query { min_score: Some(min_score), offset: 1, limit: 2, ..ask },
+            Query { mmr: Some(mmr), ..ask },
+        ] {
+            let found = search(&[&all], &ask);
+            prop_assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
+            let is_falling = found.hits.is_sorted_by(|a, b| a.score >= b.score);
+            prop_assert!(is_falling || ask.mmr.is_some());
+            prop_assert!(found.hits.len() <= ask.limit.min(found.total));
+        }
+    }
+}
