@@ -76,8 +76,8 @@ impl Vectors {
 
 async fn embed(model: &LocalEmbedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
     let mut all = Vec::with_capacity(texts.len());
-    for (nth, some) in texts.chunks(TOGETHER).enumerate() {
-        eprint!("\rembedding {} of {} passages ", nth * TOGETHER, texts.len());
+    eprintln!("embedding {} passages, which are kept for the next time", texts.len());
+    for some in texts.chunks(TOGETHER) {
         match model.embed(some.to_vec()).await {
             Ok(found) => all.extend(found.vectors),
             Err(EmbedError::TooLong { .. }) => {
@@ -88,7 +88,6 @@ async fn embed(model: &LocalEmbedder, texts: Vec<String>) -> Result<Vec<Vec<f32>
             Err(error) => return Err(error),
         }
     }
-    eprint!("\r{:50}\r", "");
     Ok(all)
 }
 

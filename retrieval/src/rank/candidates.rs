@@ -1,7 +1,7 @@
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::thread::neighbours;
-use super::{CANDIDATES, MOST_CANDIDATES, Mode, Query};
+use super::{CANDIDATES, MOST, Mode, Query};
 use crate::collection::{Admitted, Collection};
 use crate::{DocNo, Resolved, Statistics};
 
@@ -15,36 +15,44 @@ pub(super) struct Part<'a> {
 /// A collection's place among those that are searched, and an entry's in it.
 pub(super) type Place = (usize, DocNo);
 
-/// The entries that are worth to be scored by both sides, in order of their places: the best by words, the best by
-/// vector, and the neighbours of these, since a vector counts with its neighbours'.
-pub(super) fn candidates(parts: &[Part<'_>], statistics: &Statistics, query: &Query<'_>, mode: Mode) -> Vec<Place> {
-    let wanted = query.offset.saturating_add(query.limit);
-    let most = if wanted <= CANDIDATES { CANDIDATES } else { MOST_CANDIDATES };
-    let mut all = BTreeSet::new();
+/// The entries that are worth to be scored by both sides, in order of their places, with BM25 where it is known: the
+/// best by words, the best by vector, and the neighbours of these, since a vector counts with its neighbours'. Their
+/// number does not depend on the page that is asked for, so that pages are parts of one list.
+pub(super) fn candidates(
+    parts: &[Part<'_>],
+    statistics: &Statistics,
+    query: &Query<'_>,
+    mode: Mode,
+) -> BTreeMap<Place, Option<f32>> {
+    let most = if mode == Mode::Text { MOST } else { query.limit.clamp(CANDIDATES, MOST) };
+    let mut all = BTreeMap::new();
     if mode != Mode::Semantic {
-        let found =
-            |part: &Part<'_>| part.collection.text().search(&part.resolved, statistics, part.admitted.filter(), most);
-        all.extend(best(parts, most, found));
+        let found = |part: &Part<'_>| {
+            let text = part.collection.text();
+            text.search(&part.resolved, statistics, part.admitted.filter(), most)
+        };
+        all.extend(best(parts, most, found).into_iter().map(|(place, score)| (place, Some(score))));
     }
     if let Some(vector) = query.vector.filter(|_| mode != Mode::Text) {
         let found = |part: &Part<'_>| part.collection.vector_index().search(vector, part.admitted.filter(), most);
-        for place in best(parts, most, found) {
-            all.insert(place);
+        for (place, _) in best(parts, most, found) {
             let Some(part) = parts.get(place.0) else { continue };
             let near = neighbours(part.collection, place.1).map(|(doc, _)| doc);
-            all.extend(near.filter(|doc| part.admitted.filter().admits(*doc)).map(|doc| (place.0, doc)));
+            for doc in near.filter(|doc| part.admitted.filter().admits(*doc)).chain([place.1]) {
+                all.entry((place.0, doc)).or_insert(None);
+            }
         }
     }
-    all.into_iter().collect()
+    all
 }
 
 /// The best over all parts, equal ones by their places.
-fn best(parts: &[Part<'_>], most: usize, found: impl Fn(&Part<'_>) -> Vec<(DocNo, f32)>) -> Vec<Place> {
+fn best(parts: &[Part<'_>], most: usize, found: impl Fn(&Part<'_>) -> Vec<(DocNo, f32)>) -> Vec<(Place, f32)> {
     let mut all: Vec<(Place, f32)> = Vec::new();
     for (nth, part) in parts.iter().enumerate() {
         all.extend(found(part).into_iter().map(|(doc, score)| ((nth, doc), score)));
     }
     all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     all.truncate(most);
-    all.into_iter().map(|(place, _)| place).collect()
+    all
 }

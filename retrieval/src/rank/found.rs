@@ -5,7 +5,8 @@ use super::{Explain, Mode};
 pub struct Found {
     /// From the query's offset on, at most its limit.
     pub hits: Vec<Hit>,
-    /// Entries that were ranked: what all pages together have, up to 1,000 of each side.
+    /// Entries that were ranked: what all pages together have. By text, all that match up to 1,000; else the best 100 of
+    /// either side (or as many as a page has), with their neighbours.
     pub total: usize,
     /// By what they were ranked: by text where there was no vector, by vector where there was no word.
     pub mode: Mode,

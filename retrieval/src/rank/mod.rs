@@ -30,10 +30,11 @@ pub use search::search;
 /// the lower end, since a vector knows less of names and of languages that its model did not learn.
 pub const ALPHA: f32 = 0.4;
 
-/// Candidates that either side names, at least: with 50 or 200 the rankings measured are the same within .003.
+/// Candidates that either side names, or as many as a page has: with 50 or 200 the rankings measured are the same within
+/// .003.
 const CANDIDATES: usize = 100;
-/// The same for pages that lie beyond, at most: nothing is found further down.
-const MOST_CANDIDATES: usize = 1_000;
+/// At most, and where words alone count, which are scored in finding them.
+const MOST: usize = 1_000;
 
 /// What an entry of importance 1 gains, in deviations, and one of 0 loses; one of [`Document::IMPORTANCE`] neither.
 ///

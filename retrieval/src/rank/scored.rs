@@ -24,25 +24,36 @@ impl Scored {
 
 /// All candidates, each by the sides that count.
 pub(super) fn score(parts: &[Part<'_>], statistics: &Statistics, query: &Query<'_>, mode: Mode) -> Vec<Scored> {
-    let all = candidates(parts, statistics, query, mode);
+    let all: Vec<(Place, Option<f32>)> = candidates(parts, statistics, query, mode).into_iter().collect();
     let mut scored = Vec::with_capacity(all.len());
-    for of_one in all.chunk_by(|a, b| a.0 == b.0) {
-        let Some(part) = of_one.first().and_then(|place| parts.get(place.0)) else { continue };
-        let docs: Vec<DocNo> = of_one.iter().map(|place| place.1).collect();
-        let texts = match mode {
-            Mode::Semantic => vec![0.0; docs.len()],
-            Mode::Hybrid | Mode::Text => part.collection.text().score(&part.resolved, statistics, &docs),
-        };
+    for of_one in all.chunk_by(|a, b| a.0.0 == b.0.0) {
+        let Some(part) = of_one.first().and_then(|(place, _)| parts.get(place.0)) else { continue };
         let vector = query.vector.filter(|_| mode != Mode::Text);
         let mut context = vector.map(|vector| Context::new(part.collection, vector));
-        for (place, text) in of_one.iter().zip(texts) {
+        for (place, text) in with_text(of_one, part, statistics, mode) {
             let cosine = context.as_mut().and_then(|context| context.cosine(place.1));
             if text > 0.0 || cosine.is_some() {
-                scored.push(Scored { place: *place, text, cosine, share: 0.0, decay: 1.0 });
+                scored.push(Scored { place, text, cosine, share: 0.0, decay: 1.0 });
             }
         }
     }
     scored
+}
+
+/// BM25 of candidates of one part, as far as words count.
+fn with_text(
+    all: &[(Place, Option<f32>)],
+    part: &Part<'_>,
+    statistics: &Statistics,
+    mode: Mode,
+) -> impl Iterator<Item = (Place, f32)> {
+    let is_open = move |known: &Option<f32>| mode != Mode::Semantic && known.is_none();
+    let open: Vec<DocNo> = all.iter().filter(|(_, known)| is_open(known)).map(|(place, _)| place.1).collect();
+    let mut scores = part.collection.text().score(&part.resolved, statistics, &open).into_iter();
+    all.iter().map(move |(place, known)| {
+        let score = if is_open(known) { scores.next() } else { *known };
+        (*place, score.unwrap_or_default())
+    })
 }
 
 pub(super) fn fuse(scored: &[Scored], query: &Query<'_>, mode: Mode, best_text: f32) -> Fusion {

@@ -16,6 +16,8 @@ pub fn search(collections: &[&Collection], query: &Query<'_>) -> Found {
     let Some((mode, query)) = mode(collections, query, &words, &mut warnings) else {
         return Found { hits: Vec::new(), total: 0, mode: Mode::Text, warnings };
     };
+    // Where they do not count, nothing is looked up for them.
+    let words = if mode == Mode::Semantic { TextQuery::default() } else { words };
     let parts: Vec<Part<'_>> = collections
         .iter()
         .map(|collection| Part {
