@@ -1,7 +1,8 @@
 //! Where a term occurs: entries by rising number, each with its positions.
 //!
-//! An occurrence list is bytes: the gap to the entry before and the count in one number (`gap << 2 | min(count, 4) - 1`),
-//! from four on the count's rest and the length of what follows, then the gaps between the positions.
+//! A block is two runs of bytes, so that who counts does not read positions. Heads: for each entry the gap to the one
+//! before and its count in one number (`gap << 2 | min(count, 4) - 1`), from four on the count's rest. Places: for each
+//! entry the gaps between its positions, the first from 0.
 
 use std::sync::Arc;
 
@@ -30,8 +31,7 @@ impl Item<'_> {
     fn is_well_formed(&self) -> bool {
         let mut last = None;
         let rising = self.positions().all(|position| last.replace(position).is_none_or(|last| position > last));
-        let whole = self.count >= 4 || self.places.len() == length_of(self.places, self.count);
-        rising && whole && self.count as usize <= MAX_COUNT && self.positions().count() == self.count as usize
+        rising && self.count as usize <= MAX_COUNT && self.positions().count() == self.count as usize
     }
 
     pub(super) fn positions(&self) -> impl Iterator<Item = u32> {
@@ -55,51 +55,88 @@ pub(super) fn write_places(positions: impl Iterator<Item = u32>, out: &mut Vec<u
     count
 }
 
-/// Reads a block.
-struct Stream<'a> {
+/// The bytes of a block.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct View<'a> {
+    pub heads: &'a [u8],
+    pub places: &'a [u8],
+}
+
+impl<'a> View<'a> {
+    fn counts(self) -> Counts<'a> {
+        Counts { bytes: self.heads, doc: 0 }
+    }
+
+    fn items(self) -> Items<'a> {
+        Items { counts: self.counts(), places: self.places }
+    }
+
+    /// Both runs as one, behind the length of the first.
+    fn pack(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.heads.len() + self.places.len() + 2);
+        varint::write(self.heads.len() as u64, &mut bytes);
+        bytes.extend_from_slice(self.heads);
+        bytes.extend_from_slice(self.places);
+        bytes
+    }
+
+    fn unpack(mut bytes: &'a [u8]) -> Self {
+        let length = varint::read_u32(&mut bytes).unwrap_or_default() as usize;
+        let (heads, places) = bytes.split_at_checked(length).unwrap_or_default();
+        Self { heads, places }
+    }
+}
+
+/// Reads heads: entries with their counts.
+#[derive(Clone)]
+struct Counts<'a> {
     bytes: &'a [u8],
     doc: u32,
 }
 
-impl<'a> Iterator for Stream<'a> {
+impl Iterator for Counts<'_> {
+    type Item = (u32, u32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u32, u32)> {
+        let head = varint::read_u32(&mut self.bytes)?;
+        self.doc = self.doc.wrapping_add(head >> 2);
+        let count = match head & 3 {
+            3 => varint::read_u32(&mut self.bytes)?.checked_add(4)?,
+            less => less + 1,
+        };
+        Some((self.doc, count))
+    }
+}
+
+/// Reads heads and places.
+#[derive(Clone)]
+struct Items<'a> {
+    counts: Counts<'a>,
+    places: &'a [u8],
+}
+
+impl<'a> Iterator for Items<'a> {
     type Item = Item<'a>;
 
     fn next(&mut self) -> Option<Item<'a>> {
-        let head = varint::read(&mut self.bytes)?;
-        self.doc = self.doc.wrapping_add(u32::try_from(head >> 2).ok()?);
-        let (count, length) = match u32::try_from(head & 3).ok()? {
-            3 => (varint::read_u32(&mut self.bytes)?.checked_add(4)?, varint::read_u32(&mut self.bytes)? as usize),
-            less => (less + 1, length_of(self.bytes, less + 1)),
-        };
-        let (places, rest) = self.bytes.split_at_checked(length)?;
-        self.bytes = rest;
-        Some(Item { doc: self.doc, count, places })
+        let (doc, count) = self.counts.next()?;
+        let (places, rest) = self.places.split_at_checked(length_of(self.places, count))?;
+        self.places = rest;
+        Some(Item { doc, count, places })
     }
 }
 
 /// Bytes of the first numbers.
 fn length_of(bytes: &[u8], numbers: u32) -> usize {
-    let mut length = 0;
-    for _ in 0..numbers {
-        length += bytes.iter().skip(length).position(|byte| *byte < 0x80).map_or(0, |last| last + 1);
+    let mut left = numbers;
+    for (at, byte) in bytes.iter().enumerate() {
+        left -= u32::from(*byte < 0x80);
+        if left == 0 {
+            return at + 1;
+        }
     }
-    length
-}
-
-fn stream(bytes: &[u8]) -> Stream<'_> {
-    Stream { bytes, doc: 0 }
-}
-
-fn write(item: Item<'_>, last: u32, out: &mut Vec<u8>) {
-    let gap = u64::from(item.doc.wrapping_sub(last)) << 2;
-    if item.count < 4 {
-        varint::write(gap | u64::from(item.count.saturating_sub(1)), out);
-    } else {
-        varint::write(gap | 3, out);
-        varint::write(u64::from(item.count - 4), out);
-        varint::write(item.places.len() as u64, out);
-    }
-    out.extend_from_slice(item.places);
+    bytes.len()
 }
 
 /// All of a term's.
@@ -125,7 +162,8 @@ pub(super) struct List {
 struct Block {
     last: u32,
     count: u32,
-    bytes: Vec<u8>,
+    heads: Vec<u8>,
+    places: Vec<u8>,
 }
 
 impl Block {
@@ -134,18 +172,42 @@ impl Block {
         for item in items {
             block.push(item);
         }
-        block.bytes.shrink_to_fit();
+        block.seal();
         block
     }
 
+    fn view(&self) -> View<'_> {
+        View { heads: &self.heads, places: &self.places }
+    }
+
+    fn first(&self) -> u32 {
+        self.view().counts().next().map_or(0, |(doc, _)| doc)
+    }
+
+    fn most(&self) -> u32 {
+        self.view().counts().map(|(_, count)| count).max().unwrap_or_default()
+    }
+
     fn push(&mut self, item: Item<'_>) {
-        write(item, self.last, &mut self.bytes);
+        let gap = u64::from(item.doc.wrapping_sub(self.last)) << 2;
+        if item.count < 4 {
+            varint::write(gap | u64::from(item.count.saturating_sub(1)), &mut self.heads);
+        } else {
+            varint::write(gap | 3, &mut self.heads);
+            varint::write(u64::from(item.count - 4), &mut self.heads);
+        }
+        self.places.extend_from_slice(item.places);
         self.last = item.doc;
         self.count += 1;
     }
 
+    fn seal(&mut self) {
+        self.heads.shrink_to_fit();
+        self.places.shrink_to_fit();
+    }
+
     fn is_full(&self) -> bool {
-        self.count >= BLOCK || self.bytes.len() >= BLOCK_BYTES
+        self.count >= BLOCK || self.places.len() >= BLOCK_BYTES
     }
 }
 
@@ -154,7 +216,7 @@ impl Postings {
     pub(super) fn len(&self) -> u32 {
         match self {
             Self::None => 0,
-            Self::Small(bytes) => u32::try_from(stream(bytes).count()).unwrap_or(u32::MAX),
+            Self::Small(bytes) => u32::try_from(View::unpack(bytes).counts().count()).unwrap_or(u32::MAX),
             Self::Many(list) => list.count,
         }
     }
@@ -163,72 +225,61 @@ impl Postings {
     pub(super) fn most(&self) -> u32 {
         match self {
             Self::None => 0,
-            Self::Small(bytes) => stream(bytes).map(|item| item.count).max().unwrap_or_default(),
+            Self::Small(bytes) => View::unpack(bytes).counts().map(|(_, count)| count).max().unwrap_or_default(),
             Self::Many(list) => list.most,
         }
     }
 
-    pub(super) fn for_each(&self, mut each: impl FnMut(Item<'_>)) {
+    /// Calls for each entry with its count.
+    pub(super) fn each_count(&self, mut each: impl FnMut(u32, u32)) {
+        let mut run = |view: View<'_>| view.counts().for_each(|(doc, count)| each(doc, count));
         match self {
             Self::None => {}
-            Self::Small(bytes) => stream(bytes).for_each(each),
-            Self::Many(list) => {
-                for block in &list.blocks {
-                    stream(&block.bytes).for_each(&mut each);
-                }
-            }
+            Self::Small(bytes) => run(View::unpack(bytes)),
+            Self::Many(list) => list.blocks.iter().for_each(|block| run(block.view())),
         }
     }
 
     pub(super) fn cursor(&self) -> Cursor<'_> {
-        let (bytes, blocks): (&[u8], &[Arc<Block>]) = match self {
-            Self::None => (&[], &[]),
-            Self::Small(bytes) => (bytes, &[]),
-            Self::Many(list) => (&[], &list.blocks),
+        let (view, blocks): (View<'_>, &[Arc<Block>]) = match self {
+            Self::None => (View::default(), &[]),
+            Self::Small(bytes) => (View::unpack(bytes), &[]),
+            Self::Many(list) => (View::default(), &list.blocks),
         };
-        Cursor { stream: stream(bytes), blocks }
+        Cursor { items: view.items(), blocks }
     }
 
     /// Its blocks as they are stored.
-    pub(super) fn blocks(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        let mut cursor = self.cursor();
-        let count = if cursor.stream.bytes.is_empty() { cursor.blocks.len() } else { 1 };
-        (0..count).map(move |_| {
-            if !cursor.stream.bytes.is_empty() {
-                return std::mem::take(&mut cursor.stream.bytes);
-            }
-            let (first, rest) = cursor.blocks.split_first().map_or((None, cursor.blocks), |(f, r)| (Some(f), r));
-            cursor.blocks = rest;
-            first.map_or(&[][..], |block| &block.bytes)
-        })
+    pub(super) fn views(&self) -> Vec<View<'_>> {
+        match self {
+            Self::None => Vec::new(),
+            Self::Small(bytes) => vec![View::unpack(bytes)],
+            Self::Many(list) => list.blocks.iter().map(|block| block.view()).collect(),
+        }
     }
 
     /// From stored blocks, telling `each` what is in them; none where they are not well formed.
-    pub(super) fn from_blocks(blocks: Vec<Vec<u8>>, mut each: impl FnMut(Item<'_>) -> bool) -> Option<Self> {
+    pub(super) fn from_blocks(blocks: Vec<(Vec<u8>, Vec<u8>)>, mut each: impl FnMut(Item<'_>)) -> Option<Self> {
         let mut list = List::default();
         let mut last = None;
-        for bytes in blocks {
-            let mut block = Block::default();
-            let mut items = stream(&bytes);
+        for (heads, places) in blocks {
+            let mut block = Block { heads, places, ..Block::default() };
+            let mut items = block.view().items();
+            let mut count = 0;
             for item in items.by_ref() {
-                let rising = last.is_none_or(|last| item.doc > last);
-                if !rising || !item.is_well_formed() || !each(item) {
+                if last.replace(item.doc).is_some_and(|last| item.doc <= last) || !item.is_well_formed() {
                     return None;
                 }
-                if block.count == 0 {
-                    list.firsts.push(item.doc);
-                }
                 list.most = list.most.max(item.count);
-                block.count += 1;
-                last = Some(item.doc);
+                count += 1;
+                each(item);
             }
-            block.last = last?;
-            let empty = block.count == 0 || !items.bytes.is_empty();
-            if empty || block.count > BLOCK {
+            if count == 0 || count > BLOCK || !items.counts.bytes.is_empty() || !items.places.is_empty() {
                 return None;
             }
-            list.count = list.count.checked_add(block.count)?;
-            block.bytes = bytes;
+            (block.last, block.count) = (last?, count);
+            list.count = list.count.checked_add(count)?;
+            list.firsts.push(block.first());
             list.blocks.push(Arc::new(block));
         }
         Some(list.into_postings())
@@ -237,11 +288,10 @@ impl Postings {
     /// Adds an entry that is not in it.
     pub(super) fn insert(&mut self, item: Item<'_>) {
         match self {
-            Self::None => *self = Self::Small(Block::of(std::iter::once(item)).bytes),
+            Self::None => *self = small(&Block::of(std::iter::once(item))),
             Self::Small(bytes) => {
-                let block = with(bytes, item);
-                *self =
-                    if block.count > SMALL { Self::Many(Arc::new(List::of(block))) } else { Self::Small(block.bytes) };
+                let block = with(View::unpack(bytes), item);
+                *self = if block.count > SMALL { Self::Many(Arc::new(List::of(block))) } else { small(&block) };
             }
             Self::Many(list) => Arc::make_mut(list).insert(item),
         }
@@ -250,12 +300,12 @@ impl Postings {
     pub(super) fn remove(&mut self, doc: u32) {
         match self {
             Self::None => {}
-            Self::Small(bytes) => *self = small(Block::of(stream(bytes).filter(|item| item.doc != doc))),
+            Self::Small(bytes) => *self = small(&without(View::unpack(bytes), doc)),
             Self::Many(list) => {
                 let list = Arc::make_mut(list);
                 list.remove(doc);
                 if list.count <= SMALL / 2 {
-                    *self = small(Block::of(list.blocks.iter().flat_map(|block| stream(&block.bytes))));
+                    *self = small(&Block::of(list.blocks.iter().flat_map(|block| block.view().items())));
                 }
             }
         }
@@ -271,27 +321,34 @@ impl Postings {
             Self::None => 0,
             Self::Small(bytes) => bytes.capacity() + 8,
             Self::Many(list) => {
-                let blocks = list.blocks.iter().map(|block| block.bytes.capacity() + size_of::<Block>() + 32);
-                size_of::<List>() + 16 + list.firsts.capacity() * 4 + list.blocks.capacity() * 8 + blocks.sum::<usize>()
+                let held =
+                    |block: &Arc<Block>| block.heads.capacity() + block.places.capacity() + size_of::<Block>() + 40;
+                let blocks: usize = list.blocks.iter().map(held).sum();
+                size_of::<List>() + 16 + list.firsts.capacity() * 4 + list.blocks.capacity() * 8 + blocks
             }
         }
     }
 }
 
-fn small(block: Block) -> Postings {
-    if block.count == 0 { Postings::None } else { Postings::Small(block.bytes) }
+fn small(block: &Block) -> Postings {
+    if block.count == 0 { Postings::None } else { Postings::Small(block.view().pack()) }
 }
 
 /// A block with one more.
-fn with(bytes: &[u8], item: Item<'_>) -> Block {
-    let before = stream(bytes).take_while(|other| other.doc < item.doc);
-    let after = stream(bytes).skip_while(|other| other.doc <= item.doc);
+fn with(view: View<'_>, item: Item<'_>) -> Block {
+    let before = view.items().take_while(|other| other.doc < item.doc);
+    let after = view.items().skip_while(|other| other.doc <= item.doc);
     Block::of(before.chain(std::iter::once(item)).chain(after))
+}
+
+/// A block with one less.
+fn without(view: View<'_>, doc: u32) -> Block {
+    Block::of(view.items().filter(|item| item.doc != doc))
 }
 
 /// Goes through postings, skipping blocks that are not looked for.
 pub(super) struct Cursor<'a> {
-    stream: Stream<'a>,
+    items: Items<'a>,
     blocks: &'a [Arc<Block>],
 }
 
@@ -299,32 +356,27 @@ impl<'a> Cursor<'a> {
     /// The first from `doc` on. What is before is passed.
     pub(super) fn seek(&mut self, doc: u32) -> Option<Item<'a>> {
         loop {
-            while !self.stream.bytes.is_empty() {
-                let item = self.stream.next()?;
-                if item.doc >= doc {
-                    return Some(item);
-                }
+            if let Some(item) = self.items.find(|item| item.doc >= doc) {
+                return Some(item);
             }
             let skipped = self.blocks.iter().take_while(|block| block.last < doc).count();
             let (first, rest) = self.blocks.get(skipped..)?.split_first()?;
-            (self.stream, self.blocks) = (stream(&first.bytes), rest);
+            (self.items, self.blocks) = (first.view().items(), rest);
         }
     }
 }
 
 impl List {
+    fn of(block: Block) -> Self {
+        Self { count: block.count, most: block.most(), firsts: vec![block.first()], blocks: vec![Arc::new(block)] }
+    }
+
     fn into_postings(self) -> Postings {
         match self.blocks.as_slice() {
             [] => Postings::None,
-            [only] if only.count <= SMALL => Postings::Small(only.bytes.clone()),
+            [only] if only.count <= SMALL => small(only),
             _ => Postings::Many(Arc::new(self)),
         }
-    }
-
-    fn of(block: Block) -> Self {
-        let most = stream(&block.bytes).map(|item| item.count).max().unwrap_or_default();
-        let first = stream(&block.bytes).map(|item| item.doc).next().unwrap_or_default();
-        Self { count: block.count, most, firsts: vec![first], blocks: vec![Arc::new(block)] }
     }
 
     fn insert(&mut self, item: Item<'_>) {
@@ -333,9 +385,9 @@ impl List {
         match self.blocks.last_mut() {
             Some(last) if last.last >= item.doc => self.insert_between(item),
             Some(last) if !last.is_full() => Arc::make_mut(last).push(item),
-            _ => {
-                if let Some(full) = self.blocks.last_mut() {
-                    Arc::make_mut(full).bytes.shrink_to_fit();
+            last => {
+                if let Some(full) = last {
+                    Arc::make_mut(full).seal();
                 }
                 self.firsts.push(item.doc);
                 self.blocks.push(Arc::new(Block::of(std::iter::once(item))));
@@ -346,11 +398,11 @@ impl List {
     fn insert_between(&mut self, item: Item<'_>) {
         let at = self.block_of(item.doc);
         let Some(block) = self.blocks.get(at) else { return };
-        let whole = with(&block.bytes, item);
-        if whole.count > 1 && (whole.count > BLOCK || whole.bytes.len() > 2 * BLOCK_BYTES) {
+        let whole = with(block.view(), item);
+        if whole.count > 1 && (whole.count > BLOCK || whole.places.len() > 2 * BLOCK_BYTES) {
             let half = (whole.count / 2) as usize;
-            let halves = [Block::of(stream(&whole.bytes).take(half)), Block::of(stream(&whole.bytes).skip(half))];
-            self.replace(at..at + 1, halves);
+            let items = whole.view().items();
+            self.replace(at..at + 1, [Block::of(items.clone().take(half)), Block::of(items.skip(half))]);
         } else {
             self.replace(at..at + 1, [whole]);
         }
@@ -359,13 +411,13 @@ impl List {
     fn remove(&mut self, doc: u32) {
         let at = self.block_of(doc);
         let Some(block) = self.blocks.get(at) else { return };
-        let left = Block::of(stream(&block.bytes).filter(|item| item.doc != doc));
+        let left = without(block.view(), doc);
         self.count -= block.count - left.count;
         match self.blocks.get(at + 1) {
             _ if left.count == 0 => self.replace(at..at + 1, []),
             // Else a list that shrinks would end as many blocks of one.
             Some(next) if left.count + next.count <= BLOCK / 2 => {
-                let both = Block::of(stream(&left.bytes).chain(stream(&next.bytes)));
+                let both = Block::of(left.view().items().chain(next.view().items()));
                 self.replace(at..at + 2, [both]);
             }
             _ => self.replace(at..at + 1, [left]),
@@ -378,8 +430,7 @@ impl List {
     }
 
     fn replace<const N: usize>(&mut self, range: std::ops::Range<usize>, blocks: [Block; N]) {
-        let first = |block: &Block| stream(&block.bytes).next().map_or(0, |item| item.doc);
-        self.firsts.splice(range.clone(), blocks.iter().map(first));
+        self.firsts.splice(range.clone(), blocks.iter().map(Block::first));
         self.blocks.splice(range, blocks.map(Arc::new));
     }
 }

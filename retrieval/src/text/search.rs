@@ -5,13 +5,15 @@ use roaring::RoaringBitmap;
 
 use crate::{DocNo, Filter};
 
+use super::documents::Document;
 use super::neighbours::WHOLE;
 use super::plan::{Part, Plan, Source, words};
 use super::resolved::merge;
 use super::top::Top;
 use super::{Resolved, Statistics, TextIndex};
 
-/// Postings that can be gone through in the time in which one entry's terms are looked at.
+/// Postings that can be gone through in the time in which one entry's terms are looked at: where there are threads,
+/// neighbours make both dearer.
 const LOOK: usize = 24;
 /// Scores are sums of floats: a bound this near is not trusted.
 const SLACK: f32 = 0.9999;
@@ -34,7 +36,7 @@ impl TextIndex {
         let mut top = Top::new(limit);
         let postings: usize = plan.parts.iter().map(|part| part.postings).sum();
         match filter {
-            Filter::Only(docs) if self.cost_of_looking(filter.len(self.len())) < postings => {
+            Filter::Only(docs) if filter.len(self.len()).saturating_mul(LOOK) < postings => {
                 let mut rest = self.looker(&plan, 0);
                 for doc in docs {
                     let score = rest.add(doc, 0.0);
@@ -56,12 +58,6 @@ impl TextIndex {
         docs.iter().map(|doc| looker.add(doc.0, 0.0)).collect()
     }
 
-    /// In postings.
-    fn cost_of_looking(&self, docs: usize) -> usize {
-        let bag = if self.documents.are_linked() { 1 + 2 * self.documents.weights().reach() } else { 1 };
-        docs.saturating_mul(LOOK * bag)
-    }
-
     fn scan(&self, plan: &Plan<'_>, admitted: &Admitted, top: &mut Top) {
         let mut found = Found::new(self.documents.slots());
         let mut rest: f32 = plan.parts.iter().map(|part| part.bound).sum();
@@ -74,7 +70,7 @@ impl TextIndex {
                 found.is_closed = least > rest;
                 if found.is_closed {
                     let hopeful = found.docs.iter().filter(|doc| found.score(**doc) + rest >= least);
-                    if self.cost_of_looking(hopeful.clone().count()) < left {
+                    if hopeful.clone().count().saturating_mul(LOOK) < left {
                         let mut looker = self.looker(plan, nth);
                         hopeful.for_each(|doc| top.offer(*doc, looker.add(*doc, found.score(*doc))));
                         return;
@@ -90,24 +86,27 @@ impl TextIndex {
     }
 
     fn scan_part(&self, plan: &Plan<'_>, part: &Part<'_>, admitted: &Admitted, found: &mut Found) {
-        let linked = self.documents.are_linked();
-        if linked && found.bags.is_empty() {
-            found.bags.resize(self.documents.slots(), 0);
+        let mut bags = self.documents.bags();
+        let mut worth = |doc: u32, bag: u32| part.weight * plan.norm.saturation(words(bag), words(bags.get(doc)));
+        if !self.documents.are_linked() {
+            self.each_count(part.source, |doc, count| {
+                if admitted.has(doc) {
+                    found.add(doc, || worth(doc, count.saturating_mul(WHOLE)));
+                }
+            });
+            return;
         }
+        found.bags.resize(self.documents.slots(), 0);
         self.each_count(part.source, |doc, count| {
-            if linked && self.documents.get(doc).is_some_and(|document| document.is_linked()) {
+            if self.documents.get(doc).is_some_and(Document::is_linked) {
                 self.spread(doc, count, admitted, found);
             } else if admitted.has(doc) {
-                let saturation =
-                    plan.norm.saturation(words(count.saturating_mul(WHOLE)), words(self.documents.bag(doc)));
-                found.add(doc, part.weight * saturation);
+                found.add(doc, || worth(doc, count.saturating_mul(WHOLE)));
             }
         });
         for doc in std::mem::take(&mut found.spread) {
-            if let Some(bag) = found.bags.get_mut(doc as usize) {
-                let saturation = plan.norm.saturation(words(std::mem::take(bag)), words(self.documents.bag(doc)));
-                found.add(doc, part.weight * saturation);
-            }
+            let bag = found.bags.get_mut(doc as usize).map(std::mem::take).unwrap_or_default();
+            found.add(doc, || worth(doc, bag));
         }
     }
 
@@ -128,11 +127,11 @@ impl TextIndex {
     fn each_count(&self, source: Source<'_>, mut each: impl FnMut(u32, u32)) {
         match source {
             Source::Pair(found) => found.iter().for_each(|(doc, count)| each(*doc, *count)),
-            Source::Terms([only]) => self.postings(*only).for_each(|item| each(item.doc, item.count)),
+            Source::Terms([only]) => self.postings(*only).each_count(each),
             Source::Terms(several) => {
                 let mut all = Vec::new();
                 for term in several {
-                    self.postings(*term).for_each(|item| all.push((item.doc, item.count)));
+                    self.postings(*term).each_count(|doc, count| all.push((doc, count)));
                 }
                 merge(&mut all);
                 all.iter().for_each(|(doc, count)| each(*doc, *count));
@@ -210,7 +209,7 @@ impl Found {
         self.scores.get(doc as usize).copied().unwrap_or_default()
     }
 
-    fn add(&mut self, doc: u32, score: f32) {
+    fn add(&mut self, doc: u32, worth: impl FnOnce() -> f32) {
         let Some(sum) = self.scores.get_mut(doc as usize) else { return };
         if *sum == 0.0 {
             if self.is_closed {
@@ -218,7 +217,7 @@ impl Found {
             }
             self.docs.push(doc);
         }
-        *sum += score;
+        *sum += worth();
     }
 
     fn put(&mut self, doc: u32, bag: u32) {
