@@ -1,4 +1,5 @@
-//! What storing and finding by words cost: `cargo bench -p muster-retrieval --bench text`. Synthetic entries of about 20
+//! What storing and finding by words cost: `cargo bench -p muster-retrieval --bench text` (`-- 100000` for that number of
+//! entries). Synthetic entries of about 20
 //! words of a Zipf vocabulary, fixed numbers, one thread; times are the thread's own on its processor, so that other load
 //! does not count.
 
@@ -216,7 +217,8 @@ fn texts() {
 fn main() -> Result<(), Box<dyn Error>> {
     texts();
     let vocabulary = Vocabulary::new(300_000);
-    for entries in [10_000, 100_000, 1_000_000] {
+    let given: Vec<u32> = std::env::args().filter_map(|number| number.parse().ok()).collect();
+    for entries in if given.is_empty() { vec![10_000, 100_000, 1_000_000] } else { given } {
         let mut index = fill(&vocabulary, entries);
         searches(&index, &vocabulary, entries);
         upkeep(&index, &vocabulary, entries)?;

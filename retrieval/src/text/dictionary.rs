@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 /// Terms of a bucket, on average at most.
-const FULL: usize = 128;
+const FULL: usize = 256;
 
 /// Terms by a keyed hash (a text cannot be made so that its terms collide) in buckets that split one at a time (Litwin
 /// 1980, "Linear hashing"): no insert pays for all, and clones share the buckets that neither has written.

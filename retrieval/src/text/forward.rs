@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::varint;
 
 /// Entries of a piece.
-const PIECE: usize = 128;
+const PIECE: usize = 256;
 
 /// Each entry's list is bytes: rising numbers of terms with their counts, `gap << 2 | min(count, 4) - 1`, from four on the
 /// count's rest.

@@ -30,7 +30,7 @@ impl Default for TextOptions {
 pub struct TextIndex {
     pub(super) options: TextOptions,
     pub(super) dictionary: Dictionary,
-    pub(super) terms: Pieces<Term, 6>,
+    pub(super) terms: Pieces<Term, 7>,
     /// Numbers of terms that no entry holds any more.
     pub(super) free: Vec<u32>,
     pub(super) forward: Forward,

@@ -139,6 +139,16 @@ fn length_of(bytes: &[u8], numbers: u32) -> usize {
     bytes.len()
 }
 
+fn write_head(item: Item<'_>, last: u32, heads: &mut Vec<u8>) {
+    let gap = u64::from(item.doc.wrapping_sub(last)) << 2;
+    if item.count < 4 {
+        varint::write(gap | u64::from(item.count.saturating_sub(1)), heads);
+    } else {
+        varint::write(gap | 3, heads);
+        varint::write(u64::from(item.count - 4), heads);
+    }
+}
+
 /// All of a term's.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Postings {
@@ -189,13 +199,7 @@ impl Block {
     }
 
     fn push(&mut self, item: Item<'_>) {
-        let gap = u64::from(item.doc.wrapping_sub(self.last)) << 2;
-        if item.count < 4 {
-            varint::write(gap | u64::from(item.count.saturating_sub(1)), &mut self.heads);
-        } else {
-            varint::write(gap | 3, &mut self.heads);
-            varint::write(u64::from(item.count - 4), &mut self.heads);
-        }
+        write_head(item, self.last, &mut self.heads);
         self.places.extend_from_slice(item.places);
         self.last = item.doc;
         self.count += 1;
@@ -290,6 +294,9 @@ impl Postings {
         match self {
             Self::None => *self = small(&Block::of(std::iter::once(item))),
             Self::Small(bytes) => {
+                if append(bytes, item) {
+                    return;
+                }
                 let block = with(View::unpack(bytes), item);
                 *self = if block.count > SMALL { Self::Many(Arc::new(List::of(block))) } else { small(&block) };
             }
@@ -332,6 +339,29 @@ impl Postings {
 
 fn small(block: &Block) -> Postings {
     if block.count == 0 { Postings::None } else { Postings::Small(block.view().pack()) }
+}
+
+/// Adds to a small list at its end, if that is where it goes and there is room.
+fn append(bytes: &mut Vec<u8>, item: Item<'_>) -> bool {
+    let heads = View::unpack(bytes).heads;
+    let end = heads.len() + 1;
+    let (last, count) = View::unpack(bytes).counts().fold((0, 0), |(_, count), (doc, _)| (doc, count + 1));
+    let mut head = Vec::with_capacity(8);
+    write_head(item, last, &mut head);
+    let length = heads.len() + head.len();
+    // The length of the heads is to stay one byte.
+    let (Some(first), true) =
+        (u8::try_from(length).ok().filter(|length| *length < 0x80), count < SMALL && last < item.doc)
+    else {
+        return false;
+    };
+    bytes.reserve_exact(head.len() + item.places.len());
+    bytes.splice(end..end, head);
+    bytes.extend_from_slice(item.places);
+    if let Some(length) = bytes.first_mut() {
+        *length = first;
+    }
+    true
 }
 
 /// A block with one more.
