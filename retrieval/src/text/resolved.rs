@@ -1,4 +1,5 @@
-use super::postings::{Item, Postings};
+use super::block::Item;
+use super::postings::Postings;
 use super::{Statistics, TextIndex, TextQuery};
 
 /// Postings that are gone through to find a query's pairs: two words that nearly every one of a million entries holds are
