@@ -24,12 +24,20 @@ impl<T: Clone, const BITS: u32> Pieces<T, BITS> {
         self.pieces.get(at >> BITS)?.get(at & Self::MASK)
     }
 
+    /// All of a piece.
+    pub(super) fn piece(&self, nth: usize) -> &[T] {
+        self.pieces.get(nth).map(|piece| piece.as_slice()).unwrap_or_default()
+    }
+
     pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut T> {
         Arc::make_mut(self.pieces.get_mut(at >> BITS)?).get_mut(at & Self::MASK)
     }
 
     pub(super) fn push(&mut self, value: T) {
         if self.len & Self::MASK == 0 {
+            if let Some(full) = self.pieces.last_mut() {
+                Arc::make_mut(full).shrink_to_fit();
+            }
             self.pieces.push(Arc::default());
         }
         if let Some(last) = self.pieces.last_mut() {

@@ -38,10 +38,11 @@ pub(crate) struct Place {
 }
 
 /// How far a text was read, in words: what its length and its positions are counted in.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub length: u32,
     pub position: u32,
+    normal: String,
 }
 
 impl Reading {
@@ -69,7 +70,7 @@ impl Reading {
                 });
             }
             Kind::Spaced => {
-                let words = spaced(word.text, &mut |atom, nth| {
+                let words = spaced(word.text, &mut self.normal, &mut |atom, nth| {
                     each(atom, Place { start, end, position: first.saturating_add(nth) });
                 });
                 self.length = self.length.saturating_add(1);
@@ -118,14 +119,19 @@ pub(crate) fn each_asked(text: &str, each: &mut impl FnMut(&Asked<'_>)) {
 }
 
 /// The atoms of a word, each with which of its words it is; gives how many these are.
-fn spaced(word: &str, each: &mut impl FnMut(Atom<'_>, u32)) -> u32 {
-    let mut normal = String::new();
-    normalize(word, &mut normal);
+fn spaced(word: &str, normal: &mut String, each: &mut impl FnMut(Atom<'_>, u32)) -> u32 {
+    normalize(word, normal);
+    // Most words are nothing but small letters.
+    if word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase()) && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+    {
+        each(Atom::Letters(normal), 0);
+        return 1;
+    }
     if normal.chars().all(|c| !is_inner_sign(c) && !c.is_numeric()) {
-        each(Atom::Letters(&normal), 0);
+        each(Atom::Letters(normal), 0);
     } else {
         exact(word, &mut |term| each(Atom::Exact(term), 0));
-        if let Some(letters) = abbreviation(&normal) {
+        if let Some(letters) = abbreviation(normal) {
             each(Atom::Letters(&letters), 0);
             return 1;
         }
@@ -133,11 +139,11 @@ fn spaced(word: &str, each: &mut impl FnMut(Atom<'_>, u32)) -> u32 {
     let cut = word.char_indices().nth(MAX_WORD).map_or(word, |(end, _)| word.get(..end).unwrap_or(word));
     let mut parts = 0;
     each_part(cut, &mut |part| {
-        normalize(part.trim_matches(is_inner_sign), &mut normal);
+        normalize(part.trim_matches(is_inner_sign), normal);
         match normal.chars().any(|c| is_inner_sign(c) || c.is_numeric()) {
             _ if normal.is_empty() => return,
-            true => each(Atom::Exact(&normal), parts),
-            false => each(Atom::Letters(&normal), parts),
+            true => each(Atom::Exact(normal), parts),
+            false => each(Atom::Letters(normal), parts),
         }
         parts += 1;
     });

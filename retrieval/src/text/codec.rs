@@ -8,7 +8,7 @@ use crate::analysis::Language;
 use super::documents::Document;
 use super::frame::{DecodeError, Reader, Writer, read_bytes, read_f32, write_bytes};
 use super::index::Term;
-use super::postings::{Item, Postings};
+use super::postings::Postings;
 use super::{Bm25, Neighbours, TextIndex, TextOptions, varint};
 
 const MAGIC: &[u8] = b"muster text";
@@ -34,13 +34,16 @@ impl TextIndex {
         }
         out.record(|bytes| varint::write(self.terms.len() as u64, bytes))?;
         for (name, term) in names.into_iter().zip(self.terms.iter()) {
-            let blocks = term.postings.blocks();
+            let blocks = term.postings.views();
             out.record(|bytes| {
                 write_bytes(name.as_bytes(), bytes);
                 varint::write(blocks.len() as u64, bytes);
             })?;
             for block in blocks {
-                out.record(|bytes| write_bytes(block, bytes))?;
+                out.record(|bytes| {
+                    write_bytes(block.heads, bytes);
+                    write_bytes(block.places, bytes);
+                })?;
             }
         }
         out.record(|bytes| varint::write(self.documents.slots() as u64, bytes))?;
@@ -85,9 +88,10 @@ impl TextIndex {
             })?;
             let mut read = Vec::new();
             for _ in 0..blocks {
-                read.push(input.record("postings", |bytes| read_bytes(bytes).map(<[u8]>::to_vec))?);
+                let block = |bytes: &mut &[u8]| Some((read_bytes(bytes)?.to_vec(), read_bytes(bytes)?.to_vec()));
+                read.push(input.record("postings", block)?);
             }
-            let postings = Postings::from_blocks(read, |item: Item<'_>| seen.add(item.doc, number, item.count));
+            let postings = Postings::from_blocks(read, |item| seen.add(item.doc, number, item.count));
             let postings = postings.ok_or(DecodeError::Damaged("postings"))?;
             let hash = self.dictionary.hash(&name);
             let known = self.dictionary.get(hash, &name).is_some();
@@ -115,9 +119,10 @@ impl TextIndex {
                 let mut last = None;
                 for (term, count) in terms.by_ref() {
                     let rising = last.replace(term).is_none_or(|last| term > last);
-                    if !rising || !seen.add(doc, term, count) {
+                    if !rising {
                         return None;
                     }
+                    seen.add(doc, term, count);
                 }
                 let sound = terms.rest().is_empty() && (document.language.is_some() || list.is_empty());
                 self.forward.set(doc, list);
@@ -137,14 +142,12 @@ struct Seen {
 }
 
 impl Seen {
-    /// Always true: for use within conditions.
-    fn add(&mut self, doc: u32, term: u32, count: u32) -> bool {
+    fn add(&mut self, doc: u32, term: u32, count: u32) {
         let place = u64::from(doc) << 32 | u64::from(term);
         // The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
         let mix = (place ^ u64::from(count).rotate_left(48)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         self.sum = self.sum.wrapping_add((mix ^ (mix >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb));
         self.count += 1;
-        true
     }
 }
 
@@ -178,6 +181,6 @@ fn read_document(bytes: &mut &[u8]) -> Option<Document> {
     let Some(language) = varint::read(bytes)?.checked_sub(1) else { return Some(Document::ABSENT) };
     let language = Language::from_number(u8::try_from(language).ok()?)?;
     let length = varint::read_u32(bytes)?;
-    let mut neighbour = || Some(varint::read(bytes)?.checked_sub(1).map(u32::try_from).transpose().ok()?);
+    let mut neighbour = || varint::read(bytes)?.checked_sub(1).map(u32::try_from).transpose().ok();
     Some(Document::new(language, length, neighbour()?, neighbour()?))
 }

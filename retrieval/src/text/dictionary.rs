@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 /// Terms of a bucket, on average at most.
-const FULL: usize = 128;
+const FULL: usize = 256;
 
 /// Terms by a keyed hash (a text cannot be made so that its terms collide) in buckets that split one at a time (Litwin
 /// 1980, "Linear hashing"): no insert pays for all, and clones share the buckets that neither has written.
@@ -122,8 +122,18 @@ impl Bucket {
         self.text.get(start..start + usize::from(entry.length)).unwrap_or_default()
     }
 
+    /// Where the entries of a hash start or would: hashes are even, so that it is near where its value says.
     fn first(&self, hash: u64) -> usize {
-        self.entries.partition_point(|entry| entry.hash < high(hash))
+        let hash = high(hash);
+        let guess = (u64::from(hash) * self.entries.len() as u64) >> 32;
+        let mut at = usize::try_from(guess).unwrap_or_default();
+        while at.checked_sub(1).and_then(|before| self.entries.get(before)).is_some_and(|entry| entry.hash >= hash) {
+            at -= 1;
+        }
+        while self.entries.get(at).is_some_and(|entry| entry.hash < hash) {
+            at += 1;
+        }
+        at
     }
 
     /// The entries of a hash with their places.

@@ -5,6 +5,8 @@ use crate::analysis::Language;
 use super::neighbours::{REACH, WHOLE, Weights};
 use super::pieces::Pieces;
 
+/// Entries of a piece, as a power of two.
+const PIECE: u32 = 10;
 /// No neighbour.
 const NONE: u32 = u32::MAX;
 /// Entries that a change of one may concern: all within reach of it and of those that were beside it.
@@ -46,9 +48,9 @@ impl Document {
 #[derive(Debug, Clone)]
 pub(super) struct Documents {
     weights: Weights,
-    all: Pieces<Document, 10>,
+    all: Pieces<Document, PIECE>,
     /// Length of an entry with those of its neighbours, in 256ths of a word.
-    bags: Pieces<u32, 10>,
+    bags: Pieces<u32, PIECE>,
     count: usize,
     linked: usize,
     total: u64,
@@ -91,6 +93,11 @@ impl Documents {
 
     pub(super) fn get(&self, doc: u32) -> Option<&Document> {
         self.all.get(doc as usize).filter(|document| document.language.is_some())
+    }
+
+    /// Bags for one who asks for many, most of them near each other.
+    pub(super) fn bags(&self) -> Bags<'_> {
+        Bags { all: &self.bags, held: usize::MAX, piece: &[] }
     }
 
     pub(super) fn bag(&self, doc: u32) -> u32 {
@@ -260,5 +267,24 @@ impl Documents {
 
     pub(super) fn bytes(&self) -> usize {
         self.all.bytes() + self.bags.bytes()
+    }
+}
+
+/// Holds the piece that was asked last.
+pub(super) struct Bags<'a> {
+    all: &'a Pieces<u32, PIECE>,
+    held: usize,
+    piece: &'a [u32],
+}
+
+impl Bags<'_> {
+    #[inline]
+    pub(super) fn get(&mut self, doc: u32) -> u32 {
+        let at = doc as usize;
+        if at >> PIECE != self.held {
+            self.held = at >> PIECE;
+            self.piece = self.all.piece(self.held);
+        }
+        self.piece.get(at & ((1 << PIECE) - 1)).copied().unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::varint;
 
 /// Entries of a piece.
-const PIECE: usize = 32;
+const PIECE: usize = 256;
 
 /// Each entry's list is bytes: rising numbers of terms with their counts, `gap << 2 | min(count, 4) - 1`, from four on the
 /// count's rest.
@@ -56,6 +56,9 @@ impl Forward {
     pub(super) fn set(&mut self, doc: u32, list: &[u8]) {
         let (piece, nth) = place(doc);
         if self.pieces.len() <= piece {
+            if let Some(full) = self.pieces.last_mut() {
+                Arc::make_mut(full).bytes.shrink_to_fit();
+            }
             self.pieces.resize_with(piece + 1, Arc::default);
         }
         if let Some(piece) = self.pieces.get_mut(piece) {

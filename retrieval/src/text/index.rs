@@ -3,11 +3,12 @@ use serde::{Deserialize, Serialize};
 use crate::DocNo;
 use crate::analysis::{Analyzed, Languages};
 
+use super::block::{Item, write_places};
 use super::dictionary::Dictionary;
 use super::documents::Documents;
 use super::forward::{Forward, write_terms};
 use super::pieces::Pieces;
-use super::postings::{Item, Postings, write_places};
+use super::postings::Postings;
 use super::{Bm25, Neighbours};
 
 /// How an index ranks.
@@ -30,7 +31,7 @@ impl Default for TextOptions {
 pub struct TextIndex {
     pub(super) options: TextOptions,
     pub(super) dictionary: Dictionary,
-    pub(super) terms: Pieces<Term, 6>,
+    pub(super) terms: Pieces<Term, 7>,
     /// Numbers of terms that no entry holds any more.
     pub(super) free: Vec<u32>,
     pub(super) forward: Forward,

@@ -3,14 +3,17 @@
 //! All of it is in pieces behind counted references, copied on write: a clone costs a count for each piece, and an insert
 //! after it copies only what it touches. Terms and postings are bytes, not objects.
 
+mod block;
 mod bm25;
 mod codec;
 mod dictionary;
 mod documents;
 mod explain;
 mod forward;
+mod found;
 mod frame;
 mod index;
+mod look;
 mod neighbours;
 mod plan;
 mod postings;

@@ -1,5 +1,10 @@
-use super::postings::{Item, Postings};
+use super::block::Item;
+use super::postings::Postings;
 use super::{Bm25, Statistics, TextIndex, TextQuery};
+
+/// Postings that are gone through to find a query's pairs: two words that nearly every one of a million entries holds are
+/// not looked for together.
+const MAX_POSTINGS: usize = 1_000_000;
 
 /// A query as one index knows it: valid until the index changes.
 #[derive(Debug, Clone)]
@@ -49,15 +54,32 @@ impl TextIndex {
             }
             words.push(numbers);
         }
-        let mut pairs = vec![Vec::new(); query.pairs.len()];
-        if self.options.pairs > 0.0 {
-            let numbers = |word: usize| words.get(word).map(Vec::as_slice).unwrap_or_default();
-            for ((pair, found), frequency) in query.pairs.iter().zip(&mut pairs).zip(&mut statistics.pairs) {
-                *found = self.pair(numbers(pair.first), numbers(pair.second));
-                *frequency = found.len() as u64;
+        let pairs = self.pairs(query, &words);
+        statistics.pairs = pairs.iter().map(|found| found.len() as u64).collect();
+        Resolved { query, words, pairs, statistics }
+    }
+
+    /// Where the pairs of a query are, those of rare words first, as many as can be looked for.
+    fn pairs(&self, query: &TextQuery, words: &[Vec<u32>]) -> Vec<Vec<(u32, u32)>> {
+        let mut found = vec![Vec::new(); query.pairs.len()];
+        if self.options.pairs <= 0.0 {
+            return found;
+        }
+        let numbers = |word: usize| words.get(word).map(Vec::as_slice).unwrap_or_default();
+        let postings =
+            |word: usize| numbers(word).iter().map(|term| self.postings(*term).len() as usize).sum::<usize>();
+        let sides = query.pairs.iter().enumerate().map(|(nth, pair)| (nth, pair.first, pair.second));
+        let mut order: Vec<_> = sides.map(|(nth, a, b)| (postings(a) + postings(b), nth, a, b)).collect();
+        order.sort_unstable();
+        let mut left = MAX_POSTINGS;
+        for (cost, nth, first, second) in order {
+            let Some(rest) = left.checked_sub(cost) else { break };
+            left = rest;
+            if let Some(found) = found.get_mut(nth) {
+                *found = self.pair(numbers(first), numbers(second));
             }
         }
-        Resolved { query, words, pairs, statistics }
+        found
     }
 
     /// Entries in which a term of `first` stands right before one of `second`; of the alternatives the most frequent

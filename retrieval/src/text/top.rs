@@ -8,6 +8,8 @@ pub(super) struct Top {
     limit: usize,
     /// The worst of the best is on top.
     heap: BinaryHeap<Scored>,
+    /// Its score; 0 while there is room.
+    least: f32,
 }
 
 #[derive(Clone, Copy)]
@@ -39,15 +41,21 @@ impl Eq for Scored {}
 
 impl Top {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, heap: BinaryHeap::new() }
+        Self { limit, heap: BinaryHeap::new(), least: 0.0 }
     }
 
     pub(super) const fn limit(&self) -> usize {
         self.limit
     }
 
+    #[inline]
     pub(super) fn offer(&mut self, doc: u32, score: f32) {
-        let scored = Scored { score, doc };
+        if score >= self.least {
+            self.take(Scored { score, doc });
+        }
+    }
+
+    fn take(&mut self, scored: Scored) {
         if self.heap.len() < self.limit {
             self.heap.push(scored);
         } else if let Some(mut worst) = self.heap.peek_mut()
@@ -55,12 +63,14 @@ impl Top {
         {
             *worst = scored;
         }
+        if self.heap.len() >= self.limit {
+            self.least = self.heap.peek().map_or(0.0, |worst| worst.score);
+        }
     }
 
     /// What a score must reach to be among the best; 0 while there is room.
-    pub(super) fn least(&self) -> f32 {
-        let worst = self.heap.peek().filter(|_| self.heap.len() >= self.limit);
-        worst.map_or(0.0, |worst| worst.score)
+    pub(super) const fn least(&self) -> f32 {
+        self.least
     }
 
     /// Best first.

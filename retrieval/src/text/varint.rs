@@ -9,14 +9,24 @@ pub(super) fn write(mut value: u64, out: &mut Vec<u8>) {
 }
 
 /// Takes one off the front; none where the bytes end within it or it is longer than 64 bits.
+#[inline]
 pub(super) fn read(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first()?;
-    *bytes = rest;
-    let mut value = u64::from(first & 0x7f);
     if *first < 0x80 {
-        return Some(value);
+        *bytes = rest;
+        return Some(u64::from(*first));
     }
-    for shift in (7..64).step_by(7) {
+    read_long(bytes)
+}
+
+#[inline]
+pub(super) fn read_u32(bytes: &mut &[u8]) -> Option<u32> {
+    u32::try_from(read(bytes)?).ok()
+}
+
+fn read_long(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
         let (byte, rest) = bytes.split_first()?;
         *bytes = rest;
         value |= u64::from(byte & 0x7f) << shift;
@@ -25,8 +35,4 @@ pub(super) fn read(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
-}
-
-pub(super) fn read_u32(bytes: &mut &[u8]) -> Option<u32> {
-    u32::try_from(read(bytes)?).ok()
 }
