@@ -64,6 +64,10 @@ impl VectorIndex {
     /// Another number of dimensions, or a vector without direction; the one before stays.
     pub fn insert(&mut self, doc: DocNo, vector: &[f32]) -> Result<(), BadVector> {
         let vector = self.vectors.quantize(vector)?;
+        // What is told again, as after a restart, costs the graph nothing.
+        if self.vectors.slot(doc).is_some_and(|slot| self.vectors.get(slot) == vector) {
+            return Ok(());
+        }
         self.bury(doc);
         let slot = self.vectors.put(doc, &vector);
         if let Some(graph) = &mut self.graph {

@@ -5,7 +5,7 @@ use super::BadVector;
 /// The codes are as fine as two bounds allow: a high half within ±127, and a norm under which no product of two vectors,
 /// taken half by half, can overflow 32 bits, whatever is summed first (Cauchy and Schwarz: |Σ a b| ≤ |a| |b|, for every
 /// part of the sum too).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Quantized {
     pub codes: Vec<i16>,
     pub step: f32,

@@ -100,6 +100,34 @@ proptest! {
     }
 }
 
+/// The walk begins among what is not admitted, and may end there: then all that is admitted is scanned.
+#[test]
+fn a_filter_that_keeps_only_what_is_far_away_hides_nothing() {
+    let vectors = draw(1000, 12, 1);
+    let index = filled(VectorOptions { links: 4, search_breadth: 8, ..small(12) }, &vectors);
+    let model = Model((0..).zip(vectors).collect());
+    let mut hits = 0;
+    for query in draw(20, 12, 9) {
+        let all = model.nearest(&query, Filter::All);
+        let far: RoaringBitmap = all[700..].iter().map(|(doc, _)| *doc).collect();
+        let found = index.search(&query, Filter::Only(&far), 5);
+        assert!(found.len() == 5 && found.iter().all(|(doc, _)| far.contains(doc.0)));
+        hits += found.iter().filter(|(found, _)| all[700..705].iter().any(|(doc, _)| *doc == found.0)).count();
+    }
+    assert!(hits > 90, "{hits} of 100");
+}
+
+#[test]
+fn the_same_vector_again_changes_nothing() {
+    let vectors = draw(200, 8, 1);
+    let mut index = filled(small(8), &vectors);
+    let bytes = encoded(&index);
+    for (doc, vector) in (0..).zip(&vectors) {
+        index.insert(DocNo(doc), vector).unwrap();
+    }
+    assert_eq!(encoded(&index), bytes);
+}
+
 #[test]
 fn work_is_done_in_the_slices_that_are_asked_for() {
     let mut index = VectorIndex::with(small(8));
