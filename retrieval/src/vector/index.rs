@@ -18,9 +18,9 @@ const FEW: usize = 20;
 #[derive(Debug, Clone)]
 pub struct VectorIndex {
     options: VectorOptions,
-    vectors: Vectors,
+    pub(super) vectors: Vectors,
     /// Above `exact_below`, and until half of it is left.
-    graph: Option<Graph>,
+    pub(super) graph: Option<Graph>,
 }
 
 impl VectorIndex {
@@ -58,7 +58,8 @@ impl VectorIndex {
         self.vectors.bytes() + self.graph.as_ref().map_or(0, Graph::bytes)
     }
 
-    /// Keeps a document's vector, of any length but zero: only its direction counts. Replaces the one before.
+    /// Keeps a document's vector, of any length but zero: only its direction counts. Replaces the one before. Documents
+    /// are expected to be numbered densely: there is room for every number below the highest.
     ///
     /// # Errors
     /// Another number of dimensions, or a vector without direction; the one before stays.
@@ -99,8 +100,8 @@ impl VectorIndex {
         self.vectors.slot(doc).is_some()
     }
 
-    /// The nearest documents that the filter admits and their cosines, best first, equals by number. A query that is no
-    /// vector of this index finds nothing.
+    /// The nearest documents that the filter admits and their cosines, best first. A query that is no vector of
+    /// this index finds nothing.
     #[must_use]
     pub fn search(&self, query: &[f32], filter: Filter<'_>, limit: usize) -> Vec<(DocNo, f32)> {
         let Ok(query) = self.vectors.quantize(query) else { return Vec::new() };
@@ -139,6 +140,8 @@ impl VectorIndex {
         self.graph.as_ref().map_or(0, |graph| graph.pending().len() as usize)
     }
 
+    /// Writes all of it, the graph too, in pieces of some 64 KiB, sealed with a checksum.
+    ///
     /// # Errors
     /// The writer's.
     pub fn encode(&self, out: &mut dyn Write) -> io::Result<()> {

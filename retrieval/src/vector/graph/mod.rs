@@ -8,6 +8,8 @@
 
 mod beam;
 mod grow;
+#[cfg(test)]
+mod invariants;
 mod layers;
 mod repair;
 mod twins;
@@ -38,6 +40,8 @@ pub(super) struct Graph {
     /// Nodes whose vector was taken out, and that have no twin whose vector is there.
     dead: RoaringBitmap,
     sweep: Option<Sweep>,
+    /// Units of work done: placing and sweeping take turns.
+    turns: u32,
 }
 
 impl Graph {
@@ -51,6 +55,7 @@ impl Graph {
             twins: Twins::default(),
             dead: RoaringBitmap::new(),
             sweep: None,
+            turns: 0,
         }
     }
 
@@ -89,9 +94,10 @@ impl Graph {
     /// Does at most `budget` units of work (a vector placed, or a node repaired) and tells how many wait.
     pub fn work(&mut self, vectors: &mut Vectors, budget: usize) -> usize {
         let mut beam = Beam::new(vectors.slots());
-        for turn in 0..budget {
+        for _ in 0..budget {
+            self.turns = self.turns.wrapping_add(1);
             self.consider_sweep(vectors);
-            let sweeps = self.sweep.is_some() && (turn % 2 == 1 || self.pending.is_empty());
+            let sweeps = self.sweep.is_some() && (self.turns % 2 == 1 || self.pending.is_empty());
             if sweeps {
                 self.sweep_on(vectors, &mut beam);
             } else if let Some(slot) = self.pending.min() {

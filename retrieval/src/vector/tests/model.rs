@@ -57,10 +57,13 @@ pub enum Step {
     Work(usize),
 }
 
-/// Few numbers, so that they are replaced and used again; few values, so that there are equals and opposites.
+/// Few numbers, so that they are replaced and used again; few values and some kinds again and again, so that there are
+/// equals and opposites.
 pub fn steps(dimensions: usize, docs: u32, most: usize) -> impl Strategy<Value = Vec<Step>> {
     let vector = proptest::collection::vec((-4_i8..=4).prop_map(f32::from), dimensions);
     let vector = vector.prop_filter("a direction", |vector| vector.iter().any(|x| *x != 0.0));
+    let kind = move |kind| (0..dimensions).map(|at| f32::from(u8::from(at == kind))).collect::<Vec<f32>>();
+    let vector = prop_oneof![3 => vector, 1 => (0_usize..3).prop_map(kind)];
     let step = prop_oneof![
         6 => (0..docs, vector).prop_map(|(doc, vector)| Step::Insert(doc, vector)),
         2 => (0..docs).prop_map(Step::Remove),
@@ -81,6 +84,9 @@ pub fn apply(index: &mut VectorIndex, model: &mut Model, step: &Step) {
         }
         Step::Work(budget) => {
             index.work(*budget);
+            if let Some(graph) = &index.graph {
+                graph.check(&index.vectors);
+            }
         }
     }
 }
