@@ -18,9 +18,9 @@ const FEW: usize = 20;
 #[derive(Debug, Clone)]
 pub struct VectorIndex {
     options: VectorOptions,
-    vectors: Vectors,
+    pub(super) vectors: Vectors,
     /// Above `exact_below`, and until half of it is left.
-    graph: Option<Graph>,
+    pub(super) graph: Option<Graph>,
 }
 
 impl VectorIndex {
@@ -58,12 +58,17 @@ impl VectorIndex {
         self.vectors.bytes() + self.graph.as_ref().map_or(0, Graph::bytes)
     }
 
-    /// Keeps a document's vector, of any length but zero: only its direction counts. Replaces the one before.
+    /// Keeps a document's vector, of any length but zero: only its direction counts. Replaces the one before. Documents
+    /// are expected to be numbered densely: there is room for every number below the highest.
     ///
     /// # Errors
     /// Another number of dimensions, or a vector without direction; the one before stays.
     pub fn insert(&mut self, doc: DocNo, vector: &[f32]) -> Result<(), BadVector> {
         let vector = self.vectors.quantize(vector)?;
+        // What is told again, as after a restart, costs the graph nothing.
+        if self.vectors.slot(doc).is_some_and(|slot| self.vectors.get(slot) == vector) {
+            return Ok(());
+        }
         self.bury(doc);
         let slot = self.vectors.put(doc, &vector);
         if let Some(graph) = &mut self.graph {
@@ -95,8 +100,8 @@ impl VectorIndex {
         self.vectors.slot(doc).is_some()
     }
 
-    /// The nearest documents that the filter admits and their cosines, best first, equals by number. A query that is no
-    /// vector of this index finds nothing.
+    /// The nearest documents that the filter admits and their cosines, best first. A query that is no vector of
+    /// this index finds nothing.
     #[must_use]
     pub fn search(&self, query: &[f32], filter: Filter<'_>, limit: usize) -> Vec<(DocNo, f32)> {
         let Ok(query) = self.vectors.quantize(query) else { return Vec::new() };
@@ -136,6 +141,14 @@ impl VectorIndex {
         self.graph.as_mut().map_or(0, |graph| graph.work(&mut self.vectors, budget))
     }
 
+    /// Vectors that wait for their place in the graph.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.graph.as_ref().map_or(0, |graph| graph.pending().len() as usize)
+    }
+
+    /// Writes all of it, the graph too, in pieces of some 64 KiB, sealed with a checksum.
+    ///
     /// # Errors
     /// The writer's.
     pub fn encode(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -5,7 +5,7 @@ use super::BadVector;
 /// The codes are as fine as two bounds allow: a high half within ±127, and a norm under which no product of two vectors,
 /// taken half by half, can overflow 32 bits, whatever is summed first (Cauchy and Schwarz: |Σ a b| ≤ |a| |b|, for every
 /// part of the sum too).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Quantized {
     pub codes: Vec<i16>,
     pub step: f32,
@@ -42,8 +42,8 @@ impl Quantized {
 
     /// Back from its halves.
     pub fn join(high: &[i8], low: &[i8], step: f32) -> Self {
-        let codes = high.iter().zip(low).map(|(high, low)| i16::from(*high) * 256 + i16::from(*low)).collect();
-        Self { codes, step }
+        let codes = high.iter().zip(low).map(|(high, low)| (i16::from(*high) << 8).wrapping_add(i16::from(*low)));
+        Self { codes: codes.collect(), step }
     }
 
     /// Its length as the codes have it, 1 but for rounding.

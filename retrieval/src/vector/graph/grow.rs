@@ -5,49 +5,57 @@ use crate::vector::quantized::Quantized;
 use crate::vector::ranked::Ranked;
 use crate::vector::vectors::Vectors;
 
+/// How many of the nearest may be before a twin, as the high halves have it.
+const ALIKE: usize = 4;
+
 impl Graph {
     /// Gives a vector its place (algorithm 1 of the paper). Links lead only to nodes whose vector is there.
     pub(super) fn place(&mut self, vectors: &Vectors, slot: u32, beam: &mut Beam) {
         let query = vectors.get(slot);
         let level = self.level_of(vectors, slot, &query);
         let (entry, top) = (self.layers.entry(), self.layers.top());
-        self.layers.put(slot, level);
-        if entry.is_none() {
-            self.layers.set_entry(Some(slot));
+        let below = Walk { layers: &self.layers, vectors, query: &query }.descend(beam, 0);
+        let base = self.near(vectors, slot, &query, 0, &below, beam);
+        let twin = base.iter().take(ALIKE).find(|one| vectors.get(one.number()) == query);
+        if let Some(twin) = twin {
+            self.twins.add(slot, twin.number());
             return;
         }
-        let mut near = Walk { layers: &self.layers, vectors, query: &query }.descend(beam, level);
-        for level in (0..=level.min(top)).rev() {
-            let found = self.link(vectors, slot, &query, level, &near, beam);
-            if !found.is_empty() {
-                near = found;
-            }
+        self.layers.put(slot, level);
+        for level in 1..=level.min(top) {
+            let above = Walk { layers: &self.layers, vectors, query: &query }.descend(beam, level);
+            let found = self.near(vectors, slot, &query, level, &above, beam);
+            self.link(vectors, slot, level, &found);
         }
-        if level > top {
+        self.link(vectors, slot, 0, &base);
+        if entry.is_none() || level > top {
             self.layers.set_entry(Some(slot));
         }
     }
 
-    /// Links a node with what is near it on a layer, both ways, and tells what is near.
-    pub(super) fn link(
-        &mut self,
+    /// The nodes of a layer nearest to another that lead to vectors which are there.
+    pub(super) fn near(
+        &self,
         vectors: &Vectors,
         slot: u32,
         query: &Quantized,
         level: usize,
-        near: &[u32],
+        from: &[u32],
         beam: &mut Beam,
-    ) -> Vec<u32> {
+    ) -> Vec<Ranked> {
         let walk = Walk { layers: &self.layers, vectors, query };
-        let admits = |other| other != slot && vectors.doc(other).is_some();
-        walk.layer(beam, level, near, self.build_breadth, usize::MAX, admits);
-        let found = beam.take();
-        let chosen = vectors.choose(&found, self.layers.most(1));
+        let admits = |other| other != slot && self.holds(other, vectors);
+        walk.layer(beam, level, from, self.build_breadth, usize::MAX, admits);
+        beam.take()
+    }
+
+    /// Links a node with the best of what is near it on a layer, both ways.
+    pub(super) fn link(&mut self, vectors: &Vectors, slot: u32, level: usize, near: &[Ranked]) {
+        let chosen = vectors.choose(near, self.layers.most(1));
         self.layers.set_links(slot, level, chosen.iter().map(|one| one.number()));
         for neighbour in chosen {
             self.link_back(vectors, neighbour, slot, level);
         }
-        found.into_iter().map(Ranked::number).collect()
     }
 
     /// Adds a link from a node to a new one; where it has too many, the heuristic chooses among them.

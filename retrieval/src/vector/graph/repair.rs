@@ -30,7 +30,7 @@ impl Graph {
     pub(super) fn consider_sweep(&mut self, vectors: &Vectors) {
         let nodes = self.layers.slots();
         if self.sweep.is_none() && self.dead.len() as usize * DEAD_SHARE > nodes {
-            self.layers.choose_entry(|slot| vectors.doc(slot).is_some());
+            self.choose_entry(vectors);
             self.sweep = Some(Sweep { doomed: self.dead.clone(), next: 0 });
         }
     }
@@ -71,9 +71,10 @@ impl Graph {
             near.sort_unstable_by(|a, b| b.cmp(a));
             let chosen = vectors.choose(&near, self.layers.most(level));
             self.layers.set_links(slot, level, chosen.iter().copied().map(Ranked::number));
-            if chosen.is_empty() && vectors.doc(slot).is_some() {
+            if chosen.is_empty() && self.holds(slot, vectors) {
                 let near = Walk { layers: &self.layers, vectors, query: &query }.descend(beam, level);
-                self.link(vectors, slot, &query, level, &near, beam);
+                let found = self.near(vectors, slot, &query, level, &near, beam);
+                self.link(vectors, slot, level, &found);
             }
             repaired = true;
         }
