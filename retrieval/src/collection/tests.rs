@@ -129,10 +129,10 @@ fn members(model: &BTreeMap<u128, Naive>, thread: &Option<String>) -> Vec<u128> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_collection_is_what_was_put_and_not_removed(steps in prop::collection::vec(step(), 0..40)) {
+    fn a_collection_is_what_was_put_and_not_removed(steps in prop::collection::vec(step(), 0..60)) {
         let (collection, model) = run(steps);
         prop_assert_eq!(collection.len(), model.len());
         prop_assert_eq!(collection.vectors(), model.values().filter(|entry| entry.has_vector).count());
@@ -147,7 +147,7 @@ proptest! {
 
     #[test]
     fn a_search_finds_what_its_conditions_admit(
-        steps in prop::collection::vec(step(), 0..40),
+        steps in prop::collection::vec(step(), 0..60),
         all in prop::sample::subsequence(vec!["x", "y"], 0..=2),
         any in prop::sample::subsequence(vec!["y", "z:1", "w"], 0..=2),
         key_prefix in prop::option::of(prop::sample::select(vec!["", "a", "a/", "ab", "c"])),
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_written_is_read_back(steps in prop::collection::vec(step(), 0..40)) {
+    fn what_was_written_is_read_back(steps in prop::collection::vec(step(), 0..60)) {
         let (collection, _) = run(steps);
         let read = reopened(&collection);
         prop_assert_eq!(bytes(&read), bytes(&collection));

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::{Random, find_in, put};
-use crate::{DecodeError, DocNo, Filter, TextIndex, TextOptions};
+use crate::text::DecodeError;
+use crate::{DocNo, Filter, TextIndex, TextOptions};
 
 fn sample(entries: u32) -> TextIndex {
     let mut random = Random(11);

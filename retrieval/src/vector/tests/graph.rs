@@ -187,5 +187,5 @@ fn many_equal_vectors_do_not_hide_others_nor_each_other() {
     }
     let others = (0..1500).step_by(50);
     let lost = others.filter(|doc| index.search(&vectors[*doc as usize], Filter::All, 1)[0].0 != DocNo(*doc));
-    assert_eq!(lost.collect::<Vec<u32>>(), []);
+    assert_eq!(lost.collect::<Vec<u32>>(), [0_u32; 0]);
 }
