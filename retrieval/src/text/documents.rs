@@ -193,6 +193,10 @@ impl Documents {
         let around = self.around(doc);
         self.update(doc, |document| (document.previous, document.next) = (NONE, NONE));
         match (previous, next) {
+            // Two in a ring: the other is alone now.
+            (Some(only), Some(other)) if only == other => {
+                self.update(only, |document| (document.previous, document.next) = (NONE, NONE));
+            }
             (Some(previous), Some(next)) => {
                 self.update(previous, |document| document.next = next);
                 self.update(next, |document| document.previous = previous);

@@ -98,7 +98,7 @@ impl TextIndex {
     }
 
     /// Puts an entry in; one that was there under its number is replaced and keeps its place in its thread. Numbers are
-    /// to be dense: memory goes by the highest.
+    /// to be dense, below 2^30: memory goes by the highest.
     pub fn insert(&mut self, doc: DocNo, terms: &Analyzed) {
         self.clear(doc);
         let mut list = Vec::new();

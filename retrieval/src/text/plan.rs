@@ -2,6 +2,10 @@ use super::bm25::Norm;
 use super::neighbours::WHOLE;
 use super::{Bm25, Resolved, Statistics, TextIndex};
 
+/// Postings that can be gone through in the time in which one entry's terms are looked at: where there are threads,
+/// neighbours make both dearer.
+const LOOK: usize = 24;
+
 /// A query's words and pairs with their weights, the heaviest first: the order in which every score is added up, so
 /// that a score is the same to the bit wherever it is asked for.
 pub(super) struct Plan<'a> {
@@ -29,6 +33,13 @@ pub(super) enum Source<'a> {
     Terms(&'a [u32]),
     /// Entries and counts.
     Pair(&'a [(u32, u32)]),
+}
+
+impl Plan<'_> {
+    /// Of looking at so many entries, in postings.
+    pub(super) fn cost_of_looking(&self, docs: usize) -> usize {
+        docs.saturating_mul(LOOK + self.parts.len())
+    }
 }
 
 impl TextIndex {

@@ -11,9 +11,6 @@ use super::resolved::merge;
 use super::top::Top;
 use super::{Resolved, Statistics, TextIndex};
 
-/// Postings that can be gone through in the time in which one entry's terms are looked at: where there are threads,
-/// neighbours make both dearer.
-const LOOK: usize = 24;
 /// Scores are sums of floats: a bound this near is not trusted.
 const SLACK: f32 = 0.9999;
 
@@ -35,7 +32,7 @@ impl TextIndex {
         let mut top = Top::new(limit);
         let postings: usize = plan.parts.iter().map(|part| part.postings).sum();
         match filter {
-            Filter::Only(docs) if filter.len(self.len()).saturating_mul(LOOK) < postings => {
+            Filter::Only(docs) if plan.cost_of_looking(filter.len(self.len())) < postings => {
                 let mut rest = self.looker(&plan, 0);
                 for doc in docs {
                     let score = rest.add(doc, 0.0);
@@ -69,7 +66,7 @@ impl TextIndex {
                 found.is_closed = least > rest;
                 if found.is_closed {
                     let hopeful = found.docs.iter().filter(|doc| found.score(**doc) + rest >= least);
-                    if hopeful.clone().count().saturating_mul(LOOK) < left {
+                    if plan.cost_of_looking(hopeful.clone().count()) < left {
                         let mut looker = self.looker(plan, nth);
                         hopeful.for_each(|doc| top.offer(*doc, looker.add(*doc, found.score(*doc))));
                         return;

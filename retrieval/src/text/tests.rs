@@ -2,6 +2,7 @@ mod basic;
 mod codec;
 mod links;
 mod model;
+mod postings;
 mod pruning;
 mod published;
 

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::{find, index_of, put};
 use crate::{DocNo, StopWords, TextIndex, TextOptions, TextQuery};
 
@@ -56,4 +58,45 @@ fn a_link_to_itself_or_to_none_that_is_there_is_no_link() {
     assert_eq!(index.neighbours(DocNo(0)), (None, None));
     index.link(DocNo(0), Some(DocNo(1)), Some(DocNo(1)));
     assert_eq!(index.neighbours(DocNo(0)), (Some(DocNo(1)), None));
+}
+
+/// A word and a bag are the same however the threads came to be: against an index that counts all anew.
+fn counted_anew(index: &TextIndex) -> TextIndex {
+    let mut bytes = Vec::new();
+    index.encode(&mut bytes).unwrap();
+    TextIndex::decode(&mut &bytes[..]).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Also those that cut a thread in two, or close it to a ring.
+    #[test]
+    fn links_of_any_kind_keep_both_sides_and_every_length(
+        acts in proptest::collection::vec((0..9_u32, proptest::option::of(0..9_u32), proptest::option::of(0..9_u32), 0..9_u32), 1..40),
+    ) {
+        let texts = ["a", "b b", "c c c", "d", "e e", "f", "g g g g", "h"];
+        let mut index = index_of(TextOptions::default(), &texts);
+        for (doc, previous, next, kind) in acts {
+            match kind {
+                0 => index.remove(DocNo(doc)),
+                1 => put(&mut index, doc, "flood tide gate"),
+                _ => index.link(DocNo(doc), previous.map(DocNo), next.map(DocNo)),
+            }
+        }
+        let anew = counted_anew(&index);
+        let query = TextQuery::new("a b flood", index.languages(), StopWords::Kept);
+        let statistics = [&index, &anew].map(|index| index.resolve(&query).statistics().clone());
+        prop_assert_eq!(&statistics[0], &statistics[1]);
+        for doc in (0..9).map(DocNo) {
+            let (previous, next) = index.neighbours(doc);
+            prop_assert!(previous.is_none_or(|other| index.neighbours(other).1 == Some(doc)));
+            prop_assert!(next.is_none_or(|other| index.neighbours(other).0 == Some(doc)));
+            let parts = |index: &TextIndex| {
+                let resolved = index.resolve(&query);
+                index.explain(&resolved, resolved.statistics(), doc)
+            };
+            prop_assert_eq!(parts(&index), parts(&anew));
+        }
+    }
 }
