@@ -8,6 +8,12 @@ use self::model::Random;
 use crate::DocNo;
 use crate::vector::{VectorIndex, VectorOptions};
 
+/// Searched by many threads while a clone is written by another.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<VectorIndex>();
+};
+
 /// A graph of few links that is used from 100 vectors on.
 pub fn small(dimensions: usize) -> VectorOptions {
     VectorOptions {
