@@ -1,6 +1,11 @@
 //! Ranked search over entries held in memory: words and vectors, scored together.
 //!
 //! Pure: no clock, no store, no network, no actor; the same entries and query always give the same answer.
+//!
+//! A [`Collection`] holds what is known of one namespace's entries, without their values. [`search`] asks one or several
+//! of one owner. How an entry is ranked stands in [`rank`], what its words count in [`text`], how near vectors are found
+//! in [`vector`]; every figure that was chosen is a named constant or option with its reason. `make bench-retrieval`
+//! measures it.
 
 pub mod analysis;
 pub mod collection;

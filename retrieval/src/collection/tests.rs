@@ -173,7 +173,13 @@ proptest! {
         let ids: BTreeSet<u128> = found.hits.iter().map(|hit| hit.id).collect();
         prop_assert_eq!(ids.len(), found.hits.len(), "each once");
         prop_assert_eq!(found.total, expected.len());
-        prop_assert_eq!(ids, expected);
+        prop_assert_eq!(&ids, &expected);
+        let vector = Some(&[0.6, 0.8][..]);
+        let hybrid = search(&[&collection], &Query { vector, mode: Mode::Hybrid, ..query });
+        prop_assert_eq!(hybrid.hits.iter().map(|hit| hit.id).collect::<BTreeSet<_>>(), expected, "both sides together");
+        let semantic = search(&[&collection], &Query { vector, mode: Mode::Semantic, ..query });
+        let near: BTreeSet<u128> = semantic.hits.iter().map(|hit| hit.id).collect();
+        prop_assert!(near.into_iter().eq(ids.into_iter().filter(|id| model[id].has_vector)), "what has a vector");
         for hit in &found.hits {
             let entry = &model[&hit.id];
             prop_assert_eq!(hit.version, entry.version);
@@ -215,6 +221,13 @@ proptest! {
             prop_assert!(search(&[&read], &query).hits.len() <= read.len());
         }
     }
+}
+
+/// Compiles only where a clone may be read by another thread.
+#[test]
+fn it_may_be_shared_by_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&Collection::new(CollectionOptions::new(2)));
 }
 
 #[test]
