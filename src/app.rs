@@ -202,6 +202,7 @@ impl App {
             feed: &feed,
             engines: &engines,
             live: &watched,
+            metrics: &metrics,
         };
         let agency = Agency::start(&config, &ground)?;
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));

@@ -12,6 +12,7 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::book::Book;
+use super::felt::KillTimes;
 use super::jobs::{Reports, Runner};
 use super::journal::{Journal, Landed, Then};
 use super::operate::Kept;
@@ -43,6 +44,8 @@ pub struct TaskOptions {
     /// Where steps run; `None` is the actor's own runtime. One with threads of its own keeps busy steps from delaying
     /// controls.
     pub runtime: Option<tokio::runtime::Handle>,
+    /// Who is told how soon kills are felt.
+    pub kill_times: KillTimes,
 }
 
 impl std::fmt::Debug for TaskOptions {

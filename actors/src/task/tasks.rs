@@ -245,9 +245,10 @@ impl Tasks {
     /// `NotFound`, `Forbidden`; `Conflict` with the present status; `IdempotencyConflict` for another control under the
     /// same `request_id`; `Invalid`; `Unavailable`.
     pub async fn control(&self, id: &str, control: Control, asker: &Asker) -> Result<ControlReply, Error> {
+        let asked = Instant::now();
         new::check_control(&control)?;
         let admission = self.readmit(id, &control, asker).await?;
-        let operate = Operate { id: id.to_owned(), control, asker: asker.clone(), admission };
+        let operate = Operate { id: id.to_owned(), control, asker: asker.clone(), admission, asked };
         self.handle.ask_within(PATIENCE, operate).await?
     }
 
@@ -286,7 +287,8 @@ impl Tasks {
             }
             return Ok(outcomes);
         }
-        let many = OperateMany { ids: ids.to_vec(), control: control.clone(), asker: asker.clone() };
+        let asked = Instant::now();
+        let many = OperateMany { ids: ids.to_vec(), control: control.clone(), asker: asker.clone(), asked };
         let answered = self.handle.ask_within(PATIENCE, many).await??;
         Ok(answered.into_iter().map(|(id, outcome)| BulkOutcome::of(id, outcome)).collect())
     }

@@ -43,6 +43,29 @@ fn a_kill_drops_the_step_and_nothing_comes_of_it() {
 }
 
 #[test]
+fn a_kill_is_timed_from_its_coming_in_to_the_drop_of_the_step() {
+    world::run(|tree| async move {
+        let bench = Bench::new(&tree, TaskSettings::default()).await;
+        let (paused, killed) = (bench.run(json!([{ "do": "hang" }])).await, bench.run(json!([{ "do": "hang" }])).await);
+        world::until(|| bench.work.begun().len() == 2).await;
+        bench.control(&paused, Verb::Pause { now: true }).await.unwrap();
+        bench.control(&paused, Verb::Kill).await.unwrap();
+        assert!(
+            bench.kills.lock().unwrap().is_empty(),
+            "a pause is no kill, and what does nothing has no step to drop"
+        );
+        bench.store.hold_commits();
+        let mut kill = Box::pin(bench.control(&killed, Verb::Kill));
+        assert!(tokio::time::timeout(Duration::from_secs(3), &mut kill).await.is_err());
+        bench.store.release();
+        kill.await.unwrap();
+        world::until(|| bench.work.dropped().len() == 2).await;
+        let told = bench.kills.lock().unwrap().clone();
+        assert!(told.len() == 1 && told[0] >= Duration::from_secs(3), "with its wait for the disk: {told:?}");
+    });
+}
+
+#[test]
 fn a_pause_comes_at_the_boundary_and_resume_goes_on_behind_it() {
     world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings::default()).await;
