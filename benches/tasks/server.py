@@ -19,6 +19,8 @@ files = ["{agents}"]
 slots = {slots}
 per_key = {slots}
 queue_per_key = 1000000
+[feed]
+max_per_person = 10000
 [limits]
 person = "unlimited"
 [limits.agent]

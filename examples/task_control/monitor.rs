@@ -81,8 +81,9 @@ impl Monitor {
         let (to, from) = oneshot::channel();
         locked(&self.seen.replies).insert(id, to);
         let sent = Instant::now();
-        self.say.send(request.to_string())?;
-        let (answered, reply) = tokio::time::timeout(PATIENCE, from).await??;
+        let gone = || format!("the monitor was closed: {:?}", self.seen.closed.get());
+        self.say.send(request.to_string()).map_err(|_| gone())?;
+        let (answered, reply) = tokio::time::timeout(PATIENCE, from).await.map_err(|_| gone())??;
         Ok((sent, answered, reply))
     }
 
