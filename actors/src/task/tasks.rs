@@ -79,8 +79,16 @@ impl Tasks {
         self.handle.up().await;
     }
 
+    /// Begins what [`Tasks::drain`] waits for. Where it cannot be told now, that call does it.
+    pub fn begin_drain(&self, grace: Duration) {
+        if let Err(error) = self.handle.tell(EndInOrder { grace }) {
+            tracing::warn!(%error, "tasks go on until the server stops");
+        }
+    }
+
     /// Ends in order: no step begins any more, those in flight end within the grace or are aborted; everything stays
-    /// resumable, and nothing counts as lost by a crash. From then on no task is accepted.
+    /// resumable, and nothing counts as lost by a crash. From then on no task is accepted. Asked again, the grace that is
+    /// over first counts.
     ///
     /// # Errors
     /// `Unavailable`: what ran was not noted down, and will count as lost by a crash.

@@ -40,11 +40,6 @@ impl Unit {
         touched.entries.extend(entries);
     }
 
-    /// How many tasks it changes.
-    pub(super) fn len(&self) -> usize {
-        self.touched.len()
-    }
-
     /// The steps that it drops are timed.
     pub(super) fn time_aborts(&mut self, watch: impl Fn() -> Option<Stopwatch>) {
         for abort in &mut self.aborts {

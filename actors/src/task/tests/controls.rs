@@ -43,6 +43,31 @@ fn a_kill_drops_the_step_and_nothing_comes_of_it() {
 }
 
 #[test]
+fn redirects_are_refused_before_a_record_is_larger_than_the_store_takes() {
+    world::run(|tree| async move {
+        let bench = Bench::new(&tree, TaskSettings::default()).await;
+        let id = bench.run(hang()).await;
+        world::until(|| bench.work.begun().len() == 2).await;
+        bench.control(&id, Verb::Pause { now: true }).await.unwrap();
+        // As JSON each of them is six times as long.
+        let long = format!("look {}", "\u{1}".repeat(8_000));
+        let mut taken = 0;
+        let refused = loop {
+            match bench.control(&id, redirect(RedirectMode::Steer, &long)).await {
+                Ok(_) => taken += 1,
+                Err(refused) => break refused,
+            }
+            assert!(taken <= 256);
+        };
+        assert_eq!(refused.kind, Kind::Conflict, "{refused:?}");
+        assert!(taken >= 10, "{taken}");
+        assert_eq!(bench.tree.snapshot()[0].restarts, 0, "one task's redirects are nobody else's affair");
+        bench.control(&id, Verb::Kill).await.unwrap();
+        assert_eq!(bench.is(&id, Status::Killed).await.instructions.len(), taken);
+    });
+}
+
+#[test]
 fn a_kill_is_timed_from_its_coming_in_to_the_drop_of_the_step() {
     world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings::default()).await;
