@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix::fut::ActorFutureExt;
@@ -59,6 +60,8 @@ impl std::fmt::Debug for TaskOptions {
 pub(super) struct Shared {
     pub(super) trays: Arc<Trays>,
     pub(super) stats: watch::Sender<TaskStats>,
+    /// One before it was here, and may have died between what was durable and what it told of it.
+    pub(super) succeeds: Arc<AtomicBool>,
 }
 
 /// Owns live tasks.
@@ -110,6 +113,9 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
     }
     let (store, settings) = (Arc::clone(&options.store), options.settings.clone());
     let book = tokio::task::spawn_blocking(move || Book::read(&store, &settings)).await??;
+    if shared.succeeds.swap(true, Ordering::AcqRel) {
+        options.publisher.told_less();
+    }
     if !book.entries.is_empty() {
         tracing::info!(live = book.entries.len(), "tasks were read back");
     }

@@ -68,7 +68,7 @@ impl Tasks {
     /// Starts the actor: await [`Tasks::up`] before serving.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: TaskOptions) -> Self {
         let (stats, published) = watch::channel(TaskStats::default());
-        let shared = Shared { trays: Arc::default(), stats };
+        let shared = Shared { trays: Arc::default(), stats, succeeds: Arc::default() };
         let (trays, given) = (Arc::clone(&shared.trays), options.clone());
         let spec = ChildSpec::new("tasks", arbiter, move |_| load(given.clone(), shared.clone())).capacity(CALLS);
         Self { handle: group.start(spec), options, trays, stats: published, last_id: Arc::default() }

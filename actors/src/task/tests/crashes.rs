@@ -201,6 +201,8 @@ fn a_panic_of_the_actor_under_load_loses_no_accepted_task() {
         }
         assert!(tree.snapshot()[0].restarts >= 3 && refused < 100, "{refused} were refused");
         bench.tasks.up().await;
+        let restarts = usize::try_from(tree.snapshot()[0].restarts).unwrap();
+        assert_eq!(bench.feed.losses(), restarts, "what died with an actor was not told: followers begin anew");
         for id in &accepted {
             let done = bench.is(id, Status::Succeeded).await;
             assert_eq!(done.progress.completed_steps, 2);
