@@ -65,9 +65,9 @@ bench-feed: setup-build ## measure live sockets beside a bare thread that holds 
 	@$(PYTHON) benches/feed/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-tasks
-bench-tasks: setup-build ## measure durable tasks over HTTP, alone and with monitors that watch
+bench-tasks: setup-build ## measure durable tasks over HTTP, alone and watched, and controls of 5,000 that run
 	@echo "== tasks"
-	@cargo build --release --quiet $(LOCKED) --bin muster --example task_load
+	@cargo build --release --quiet $(LOCKED) --bin muster --example task_load --example task_control
 	@$(PYTHON) benches/tasks/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-retrieval

@@ -71,7 +71,12 @@ async fn measure(asked: &Arc<Asked>, clients: usize, monitors: usize, pid: Optio
     }
     let secs = begun.elapsed().as_secs_f64();
     let cpu_s = before.zip(pid.and_then(cpu)).map(|(before, after)| after - before);
-    watching.into_iter().for_each(|watcher| watcher.abort());
+    for watcher in watching {
+        if watcher.is_finished() {
+            return Err(format!("a monitor was closed: {}", watcher.await?).into());
+        }
+        watcher.abort();
+    }
     took.sort_by(f64::total_cmp);
     let at = |share: f64| took.get(((took.len() as f64 - 1.0) * share) as usize).copied().unwrap_or_default();
     let (tasks, events) = (took.len() as f64, seen.load(Ordering::Acquire));
@@ -132,15 +137,19 @@ async fn monitor(asked: &Asked) -> Result<Socket, Failure> {
     Ok(tokio_tungstenite::client_async(request, stream).await?.0)
 }
 
-/// Counts what comes, and answers heartbeats.
-async fn watch(mut socket: Socket, seen: Arc<AtomicU64>) {
-    while let Some(Ok(message)) = socket.next().await {
-        if let Message::Text(text) = message {
-            if text.as_str() == "{}" {
+/// Counts what comes, and answers heartbeats; says at the end why there is no more.
+async fn watch(mut socket: Socket, seen: Arc<AtomicU64>) -> String {
+    loop {
+        match socket.next().await {
+            Some(Ok(Message::Text(text))) if text.as_str() == "{}" => {
                 let _ = socket.send(Message::text("{}")).await;
-            } else {
+            }
+            Some(Ok(Message::Text(text))) => {
                 seen.fetch_add(text.lines().filter(|line| line.contains("\"ev\"")).count() as u64, Ordering::AcqRel);
             }
+            Some(Ok(Message::Close(frame))) => return format!("{frame:?}"),
+            Some(Ok(_)) => {}
+            other => return format!("{other:?}"),
         }
     }
 }

@@ -202,6 +202,7 @@ impl App {
             feed: &feed,
             engines: &engines,
             live: &watched,
+            metrics: &metrics,
         };
         let agency = Agency::start(&config, &ground)?;
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
@@ -294,17 +295,25 @@ impl App {
         self.draining.load(Ordering::Acquire)
     }
 
-    /// Readiness turns red, actors finish what they have in hand.
+    /// Readiness turns red, actors finish what they have in hand; tasks have the grace from here on, beside the requests
+    /// that are served to their end.
     pub fn drain(&self) {
-        self.draining.store(true, Ordering::Release);
+        if self.draining.swap(true, Ordering::AcqRel) {
+            return;
+        }
         self.sockets.end();
+        self.agency.tasks.begin_drain(self.live().config.server.shutdown_grace());
         self.tree.drain();
     }
 
     /// Stops the actors, then closes the store: what was acknowledged is on the disk.
     pub async fn stop(&self) {
+        self.stop_within(self.live().config.server.shutdown_grace()).await;
+    }
+
+    /// The same; steps in flight have no longer than this, nor than the grace since the drain began.
+    pub async fn stop_within(&self, grace: Duration) {
         self.drain();
-        let grace = self.live().config.server.shutdown_grace();
         if let Err(error) = self.agency.tasks.drain(grace).await {
             tracing::warn!(%error, "tasks did not end in order: steps in flight count as lost by a crash");
         }

@@ -117,8 +117,12 @@ impl Server {
             drop(handle.stop(true));
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         };
-        let served = tokio::select! { served = self.http => served, () = first => Ok(()) };
-        app.stop().await;
+        let grace = app.live().config.server.shutdown_grace();
+        let (served, grace) = tokio::select! {
+            served = self.http => (served, grace),
+            () = first => (Ok(()), Duration::ZERO),
+        };
+        app.stop_within(grace).await;
         tracing::info!("stopped");
         served
     }

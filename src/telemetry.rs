@@ -4,8 +4,11 @@ use std::io::IsTerminal;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use muster_actors::task::KillTimes;
 use muster_providers::Usage;
-use prometheus::{Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{
+    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
+};
 use tracing_subscriber::{EnvFilter, reload};
 
 use crate::config::{Log, LogFormat};
@@ -71,6 +74,7 @@ pub struct Metrics {
     requests: IntCounterVec,
     durations: HistogramVec,
     tokens: IntCounterVec,
+    kills: Histogram,
     pub(crate) gauges: IntGaugeVec,
 }
 
@@ -92,13 +96,19 @@ impl Metrics {
             Opts::new("muster_tokens_total", "Tokens by provider, model and kind (prompt, completion)."),
             &["provider", "model", "kind"],
         )?;
+        let buckets = vec![0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+        let kills = Histogram::with_opts(
+            HistogramOpts::new("muster_task_kill_seconds", "From a kill's coming in to the drop of its task's step.")
+                .buckets(buckets),
+        )?;
         let gauges =
             IntGaugeVec::new(Opts::new("muster_state", "What the parts of the server report."), &["part", "name"])?;
         registry.register(Box::new(requests.clone()))?;
         registry.register(Box::new(durations.clone()))?;
         registry.register(Box::new(tokens.clone()))?;
+        registry.register(Box::new(kills.clone()))?;
         registry.register(Box::new(gauges.clone()))?;
-        Ok(Self { registry, requests, durations, tokens, gauges })
+        Ok(Self { registry, requests, durations, tokens, kills, gauges })
     }
 
     pub fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
@@ -109,6 +119,12 @@ impl Metrics {
     pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {
         self.tokens.with_label_values(&[provider, model, "prompt"]).inc_by(usage.prompt_tokens.into());
         self.tokens.with_label_values(&[provider, model, "completion"]).inc_by(usage.completion_tokens.into());
+    }
+
+    /// Counts how soon kills of tasks are felt.
+    pub(crate) fn kill_times(&self) -> KillTimes {
+        let kills = self.kills.clone();
+        KillTimes::told_to(move |took| kills.observe(took.as_secs_f64()))
     }
 
     /// Everything, to be written in another format.

@@ -6,4 +6,5 @@ mod flood;
 mod reads;
 mod run;
 mod streams;
+mod watched;
 mod world;

@@ -54,6 +54,24 @@ impl Dice {
     }
 }
 
+/// Where servers keep their data, and what they said: kept where a test fails, so that the failure explains itself.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("the store and the servers' logs are kept in {}", self.0.path().display());
+            self.0.disable_cleanup(true);
+        }
+    }
+}
+
 /// Works until so much is done, and the server is gone by that signal; then on a new server.
 struct Rounds<'a> {
     folder: &'a Path,
@@ -101,6 +119,7 @@ impl<'a> Rounds<'a> {
         for line in log.lines().filter(|line| line.contains("ERROR") || line.contains("process")) {
             println!("server {}: {line}", self.ends.len());
         }
+        std::fs::write(self.folder.join(format!("server-{}.log", self.ends.len())), log).unwrap();
         self.ends.push(now());
         (self.server, self.client) = start(self.folder);
     }
@@ -137,8 +156,8 @@ async fn all_done(rounds: &Rounds<'_>) {
 
 #[tokio::test]
 async fn two_hundred_tasks_survive_twenty_kills() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut rounds = Rounds::new(folder.path(), TASKS);
+    let home = Home::new();
+    let mut rounds = Rounds::new(home.0.path(), TASKS);
     let mut dice = Dice(5);
     for _ in 0..KILLS {
         rounds.round(TASKS / KILLS, 1 + dice.below(40), "KILL").await;
@@ -158,8 +177,8 @@ async fn two_hundred_tasks_survive_twenty_kills() {
 
 #[tokio::test]
 async fn an_end_in_order_repeats_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut rounds = Rounds::new(folder.path(), TERMS * 10);
+    let home = Home::new();
+    let mut rounds = Rounds::new(home.0.path(), TERMS * 10);
     let mut dice = Dice(7);
     let mut open = 0;
     for _ in 0..TERMS {

@@ -36,6 +36,8 @@ impl Publish for Nobody {
 
     fn review(&self, _: Review) {}
 
+    fn told_less(&self) {}
+
     fn latest(&self, _: Latest) {}
 }
 

@@ -17,8 +17,8 @@ use muster_actors::feed::{Event, Latest, Publish, Review};
 use muster_actors::identity::By;
 use muster_actors::supervise::Tree;
 use muster_actors::task::{
-    Admission, Asker, Control, Desk, Level, NewTask, Next, Priority, StepAsk, StepError, StepKind, StepOutput,
-    StepSpec, TaskOptions, TaskSettings, Tasks, Usage, Verb, View, Work,
+    Admission, Asker, Control, Desk, KillTimes, Level, NewTask, Next, Priority, StepAsk, StepError, StepKind,
+    StepOutput, StepSpec, TaskOptions, TaskSettings, Tasks, Usage, Verb, View, Work,
 };
 use muster_store::{Options, SledStore, StoreHandle};
 use serde_json::{Value, json};
@@ -39,6 +39,8 @@ impl Publish for Nobody {
     fn tell(&self, _: Vec<Event>) {}
 
     fn review(&self, _: Review) {}
+
+    fn told_less(&self) {}
 
     fn latest(&self, _: Latest) {}
 }
@@ -125,6 +127,7 @@ async fn start(store: &StoreHandle, steps: &tokio::runtime::Runtime, slots: usiz
         work: Arc::new(agents.clone()),
         settings: TaskSettings { slots, per_key: slots, queue_per_key: 1_000_000, ..TaskSettings::default() },
         runtime: Some(steps.handle().clone()),
+        kill_times: KillTimes::default(),
     };
     let tasks = Tasks::start(&tree.group("agents"), other.handle(), options);
     tasks.up().await;

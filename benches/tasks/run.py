@@ -1,66 +1,28 @@
 #!/usr/bin/env python3
 """Durable tasks over HTTP: clients that run an agent which does nothing, each task to its end, with and without
-monitors that watch all of it; then kill -9 and the time to be ready again.
+monitors that watch all of it; then kill -9 and the time to be ready again. Then controls of thousands of tasks that are
+in the middle of their models' answers (`control.py`), at a model's usual pace and as fast as the server takes it.
 
-Needs release builds of `muster` and of the example `task_load`. A task counts once its client was told of its end.
-Recovery, memory and the time from a kill to the end of a step are measured by `cargo bench -p muster-actors --bench
-tasks`. Wall-clock figures of a shared machine are lower bounds.
+Needs release builds of `muster` and of the examples `task_load` and `task_control`. A task counts once its client was
+told of its end. Recovery, memory and kills without HTTP are measured by `cargo bench -p muster-actors --bench tasks`.
+Wall-clock figures of a shared machine are lower bounds.
 
-  benches/tasks/run.py --target target [--secs 5] [--monitors 100] [--json FILE]
+  benches/tasks/run.py --target target [--secs 5] [--monitors 100] [--running 5000] [--only load|control] [--json FILE]
 """
 
 import argparse
 import json
-import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
+
+import control
+from server import KEY, SETTINGS, free_port, killed_on_failure, start
 
 HERE = pathlib.Path(__file__).resolve().parent
-KEY = "mst_benchbenchaa_" + "b" * 43
 CLIENTS = "1,64,512"
-SETTINGS = """[store]
-path = "data"
-[llm]
-model = "none"
-[agents]
-files = ["{agents}"]
-slots = 1024
-per_key = 1024
-queue_per_key = 1000000
-[limits.agent]
-health = "unlimited"
-agents = "unlimited"
-"""
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def start(binary, folder, port):
-    """The server, and the seconds until it was ready."""
-    begun = time.monotonic()
-    env = {**os.environ, "MUSTER_BOOTSTRAP_KEY": KEY}
-    with open(folder / "muster.log", "ab") as log:
-        command = [binary, "serve", "--config", "config.toml", "--listen", f"127.0.0.1:{port}"]
-        server = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while time.monotonic() < begun + 60 and server.poll() is None:
-        try:
-            opener.open(f"http://127.0.0.1:{port}/api/health/live", timeout=5)
-            return server, time.monotonic() - begun
-        except (OSError, urllib.error.URLError):
-            time.sleep(0.02)
-    raise SystemExit((folder / "muster.log").read_text(errors="replace")[-2000:])
 
 
 def load(binary, port, pid, args, clients, monitors):
@@ -76,25 +38,14 @@ def shown(line):
           f"p99 {line['p99_ms']:7.2f} ms  {line['cpu_us_task'] or 0:7.0f} us CPU a task {told}  {line['errors'] or ''}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path("target"))
-    parser.add_argument("--secs", type=float, default=5, help="of each measurement")
-    parser.add_argument("--monitors", type=int, default=100)
-    parser.add_argument("--json", type=pathlib.Path, help="write every figure there")
-    args = parser.parse_args()
-    release = args.target.resolve() / "release"
-    muster, loader = release / "muster", release / "examples" / "task_load"
-    for binary in (muster, loader):
-        if not binary.exists():
-            raise SystemExit(f"{binary} is not built: run make bench-tasks")
+def throughput(muster, loader, args):
     results = {}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "config.toml").write_text(SETTINGS.format(agents=HERE / "agents.toml"))
+        (folder / "config.toml").write_text(SETTINGS.format(agents=HERE / "agents.toml", slots=1024))
         port = free_port()
         server, _ = start(muster, folder, port)
-        try:
+        with killed_on_failure(server):
             print("durable tasks that do nothing, each to its end")
             results["alone"] = load(loader, port, server.pid, args, CLIENTS, 0)
             for line in results["alone"]:
@@ -103,9 +54,6 @@ def main():
             results["watched"] = load(loader, port, server.pid, args, "64", args.monitors)
             for line in results["watched"]:
                 shown(line)
-        except BaseException:
-            server.kill()
-            raise
         tasks = sum(line["tasks"] for lines in results.values() for line in lines)
         server.send_signal(signal.SIGKILL)
         server.wait()
@@ -116,9 +64,49 @@ def main():
         server.wait(60)
     best = max(line["tasks_s"] for line in results["alone"])
     idle = results["alone"][0]["p50_ms"]
+    aims = [("tasks/s", best >= 1500, f"{best:.0f}, aim 1500"), ("p50 of one client", idle < 5, f"{idle:.2f}, aim 5 ms")]
+    return results, aims
+
+
+def controls(muster, loader, args):
+    print("controls of tasks whose models talk")
+    lines, aims = [], []
+    for rate in args.rates.split(","):
+        line = control.measure(muster, loader, args.running, args.monitors, float(rate), args.kills)
+        control.shown(line)
+        lines.append(line)
+        aims.extend(control.aims(line))
+    return {"controls": lines}, aims
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path("target"))
+    parser.add_argument("--profile", default="release")
+    parser.add_argument("--secs", type=float, default=5, help="of each measurement")
+    parser.add_argument("--monitors", type=int, default=100)
+    parser.add_argument("--running", type=int, default=5000, help="tasks that run while others are controlled")
+    parser.add_argument("--kills", type=int, default=500, help="of them, that are killed one after the other")
+    parser.add_argument("--rates", default="2,0", help="words a second of each model; 0: as many as are taken")
+    parser.add_argument("--only", choices=["load", "control"])
+    parser.add_argument("--json", type=pathlib.Path, help="write every figure there")
+    args = parser.parse_args()
+    built = args.target.resolve() / args.profile
+    muster, loader, controller = built / "muster", built / "examples" / "task_load", built / "examples" / "task_control"
+    parts = {"load": (throughput, loader), "control": (controls, controller)}
+    results, aims = {}, []
+    for name, (part, binary) in parts.items():
+        if args.only not in (None, name):
+            continue
+        for needed in (muster, binary):
+            if not needed.exists():
+                raise SystemExit(f"{needed} is not built: run make bench-tasks")
+        told, aimed = part(muster, binary, args)
+        results.update(told)
+        aims.extend(aimed)
     print("\naims")
-    print(f"  tasks/s             {best:8.0f}  {'met' if best >= 1500 else 'MISSED'}, aim 1500")
-    print(f"  p50 of one client   {idle:8.2f}  {'met' if idle < 5 else 'MISSED'}, aim 5 ms")
+    for what, met, figure in aims:
+        print(f"  {what:<36} {'met' if met else 'MISSED'}  {figure}")
     if args.json:
         args.json.write_text(json.dumps(results, indent=1))
     return 0

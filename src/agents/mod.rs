@@ -28,6 +28,7 @@ pub use commands::{AgentCommands, Controls};
 use crate::app::{StartError, failed};
 use crate::config::Config;
 use crate::live::Watched;
+use crate::telemetry::Metrics;
 use models::LiveModels;
 use steps::Threads;
 
@@ -54,6 +55,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) feed: &'a Feed,
     pub(crate) engines: &'a Engines,
     pub(crate) live: &'a Watched,
+    pub(crate) metrics: &'a Metrics,
 }
 
 impl Agency {
@@ -74,6 +76,7 @@ impl Agency {
             work: Arc::new(work),
             settings: config.agents.tasks(),
             runtime: threads.handle(),
+            kill_times: ground.metrics.kill_times(),
         };
         let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
         ground.feed.register_source("agents", Arc::new(tasks.clone()));

@@ -2,10 +2,12 @@
 
 use tempfile::TempDir;
 
-use super::world::{begin, endless, quick, reaches, verb};
+use super::world::{begin, endless, key, quick, reaches, verb, with_model};
 use crate::support::KEY;
 use crate::support::client::Client;
 use crate::support::process::{Launch, Process};
+use crate::support::socket::{patiently, until};
+use crate::support::upstream::{Act, Upstream};
 use serde_json::json;
 
 fn start(folder: &TempDir) -> (Process, Client) {
@@ -56,4 +58,20 @@ async fn a_server_that_ends_in_order_leaves_its_tasks_to_go_on() {
     let task = reaches(&client, &busy, &["running", "queued"]).await;
     assert_eq!(task["recovered"], false, "an end in order is no crash: {task}");
     assert_eq!(verb(&client, &busy, "kill", &json!({})).await.status, 202);
+}
+
+#[tokio::test]
+async fn tasks_come_to_their_end_while_requests_are_still_served() {
+    let upstream = Upstream::start(Act::HangAfter(1));
+    let muster = with_model(&upstream);
+    let client = key(&muster, &["agents"], &[]).await;
+    let id = begin(&client, &quick()).await;
+    until("its model talks", || upstream.requests() == 1).await;
+    muster.app.drain();
+    patiently(upstream.client_left()).await;
+    let task = client.get(&format!("/api/v1/tasks/{id}")).await.json();
+    assert_eq!((&task["steps"][0]["status"], &task["recovered"]), (&json!("aborted"), &json!(false)), "{task}");
+    assert!(task["finished_at"].is_null(), "it goes on with the next server: {task}");
+    let refused = client.post(super::world::RUN, &quick()).await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
 }

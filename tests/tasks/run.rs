@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{RUN, begin, key, quick, reaches, server};
 use crate::support::client::answer;
+use crate::support::socket::until;
 
 #[tokio::test]
 async fn agents_are_listed_and_described() {
@@ -129,6 +130,8 @@ async fn what_the_server_says_of_itself_counts_them() {
     let client = muster.client();
     let id = begin(&client, &quick()).await;
     reaches(&client, &id, &["succeeded"]).await;
+    // Figures are as of a quarter of a second ago.
+    until("it runs no more", || muster.app.agency.tasks.stats().running == 0).await;
     let health = client.get("/api/health").await.json();
     assert_eq!(health["agents_available"], muster.app.agency.agents.list().len());
     assert_eq!(health["engines_active"], muster_engines::all().count());
@@ -139,4 +142,5 @@ async fn what_the_server_says_of_itself_counts_them() {
     assert_eq!(status["engines"]["count"], families);
     let figures = client.get("/metrics").await.text;
     assert!(figures.contains("part=\"tasks\"") && figures.contains("part=\"engines\""), "{figures}");
+    assert!(figures.contains("muster_task_kill_seconds_count 0"), "nobody was killed: {figures}");
 }

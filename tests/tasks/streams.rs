@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::world::{begin, key, quick, reaches, verb, with_model};
 use crate::support::client::{Client, PATIENCE};
+use crate::support::socket::until;
 use crate::support::upstream::{Act, Upstream};
 
 /// The first words of each of the upstream's answers.
@@ -58,6 +59,7 @@ async fn a_kill_in_the_middle_of_a_stream_closes_the_providers_connection() {
     );
     let left = tokio::time::timeout(BOUND, upstream.client_left()).await;
     assert!(left.is_ok(), "the provider is still listened to");
+    until("it is timed", || muster.app.metrics.text().contains("muster_task_kill_seconds_count 1\n")).await;
     let task = reaches(&client, &id, &["killed"]).await;
     assert_eq!((&task["steps"][0]["status"], &task["partial"]), (&json!("aborted"), &json!(WORDS)), "{task}");
     assert_eq!(upstream.requests(), 1, "nobody asks for what nobody wants");

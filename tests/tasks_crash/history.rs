@@ -22,16 +22,24 @@ struct Change {
     at: u64,
 }
 
-/// The changes of a task's steps, in their order.
-#[derive(Debug)]
+/// What is journalled of a task, in its order, and the changes of its steps.
 pub struct Journal {
     id: String,
+    entries: Vec<Value>,
     changes: Vec<Change>,
+}
+
+impl std::fmt::Debug for Journal {
+    /// Every entry on a line of its own: who sees a check fail needs all of them.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}", self.id)?;
+        self.entries.iter().try_for_each(|entry| writeln!(f, "  {entry}"))
+    }
 }
 
 impl Journal {
     pub async fn read(client: &Client, id: &str) -> Self {
-        let (mut changes, mut after) = (Vec::new(), 0);
+        let (mut entries, mut changes, mut after) = (Vec::new(), Vec::new(), 0);
         loop {
             let page = client.get(&format!("/api/v1/tasks/{id}/events?after={after}")).await.json();
             for entry in page["events"].as_array().unwrap() {
@@ -39,9 +47,10 @@ impl Journal {
                 assert_eq!(seq, after + 1, "{id}: its journal has no gap");
                 after = seq;
                 changes.extend((entry["event"] == "task.step").then(|| Change::of(entry)));
+                entries.push(entry.clone());
             }
             if page["more"] == false {
-                return Self { id: id.to_owned(), changes };
+                return Self { id: id.to_owned(), entries, changes };
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What features hand to the feed: events, committed together with what they tell of.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_queue::SegQueue;
 use muster_store::{Encoding, Op, Record, StoreError, Tree};
@@ -142,6 +143,9 @@ pub trait Publish: Send + Sync + std::fmt::Debug {
     /// out ([`Loss::Conflated`]) only they themselves are lost, sooner than others, and counted.
     fn tell(&self, events: Vec<Event>);
 
+    /// What was to be told of such channels may be lost with whoever would have told it: they have another epoch.
+    fn told_less(&self);
+
     /// A value that is not stored.
     fn latest(&self, value: Latest);
 
@@ -188,9 +192,15 @@ pub struct Recorder {
     events: SegQueue<Event>,
     latest: SegQueue<Latest>,
     reviews: SegQueue<Review>,
+    losses: AtomicUsize,
 }
 
 impl Recorder {
+    /// How often it was said that less was told than happened.
+    pub fn losses(&self) -> usize {
+        self.losses.load(Ordering::Acquire)
+    }
+
     /// Takes what was published so far.
     pub fn take(&self) -> Vec<Event> {
         std::iter::from_fn(|| self.events.pop()).collect()
@@ -214,6 +224,10 @@ impl Publish for Recorder {
 
     fn tell(&self, events: Vec<Event>) {
         self.publish(events);
+    }
+
+    fn told_less(&self) {
+        self.losses.fetch_add(1, Ordering::AcqRel);
     }
 
     fn latest(&self, value: Latest) {

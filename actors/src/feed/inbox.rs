@@ -151,7 +151,7 @@ impl Inbox {
     fn lose(&self) {
         let next = |state| Some(if state == NONE { MARKED } else { AGAIN });
         if self.lost.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(NONE) {
-            tracing::warn!("the feed lags: what was told of agents is lost, and who follows it begins anew");
+            tracing::warn!("what was told of agents is lost: who follows it begins anew");
             self.push(Input::Lost);
         }
     }
@@ -200,6 +200,10 @@ impl Publish for Inbox {
             }
         }
         self.wake.notify_one();
+    }
+
+    fn told_less(&self) {
+        self.lose();
     }
 
     fn review(&self, review: Review) {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix::fut::ActorFutureExt;
@@ -12,6 +13,7 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::book::Book;
+use super::felt::KillTimes;
 use super::jobs::{Reports, Runner};
 use super::journal::{Journal, Landed, Then};
 use super::operate::Kept;
@@ -43,6 +45,8 @@ pub struct TaskOptions {
     /// Where steps run; `None` is the actor's own runtime. One with threads of its own keeps busy steps from delaying
     /// controls.
     pub runtime: Option<tokio::runtime::Handle>,
+    /// Who is told how soon kills are felt.
+    pub kill_times: KillTimes,
 }
 
 impl std::fmt::Debug for TaskOptions {
@@ -56,6 +60,8 @@ impl std::fmt::Debug for TaskOptions {
 pub(super) struct Shared {
     pub(super) trays: Arc<Trays>,
     pub(super) stats: watch::Sender<TaskStats>,
+    /// One before it was here, and may have died between what was durable and what it told of it.
+    pub(super) succeeds: Arc<AtomicBool>,
 }
 
 /// Owns live tasks.
@@ -107,6 +113,9 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
     }
     let (store, settings) = (Arc::clone(&options.store), options.settings.clone());
     let book = tokio::task::spawn_blocking(move || Book::read(&store, &settings)).await??;
+    if shared.succeeds.swap(true, Ordering::AcqRel) {
+        options.publisher.told_less();
+    }
     if !book.entries.is_empty() {
         tracing::info!(live = book.entries.len(), "tasks were read back");
     }

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::felt::Stopwatch;
 use super::record::Usage;
 use super::slot::{Ended, Slot};
 use super::stored::{self, StoredStep};
@@ -31,6 +32,8 @@ pub(super) struct Job {
     pub(super) cancel: CancellationToken,
     /// The step itself, where it is one.
     pub(super) slot: Arc<StepSlot>,
+    /// Runs since a kill came in.
+    pub(super) killed: Option<Stopwatch>,
 }
 
 /// A step's future; `Err` where it panicked.
@@ -46,7 +49,7 @@ impl Drop for Job {
     /// Whoever forgets a job ends it: also an actor that dies.
     fn drop(&mut self) {
         self.cancel.cancel();
-        self.slot.empty();
+        self.slot.empty(self.killed.take());
     }
 }
 

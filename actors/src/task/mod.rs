@@ -9,6 +9,7 @@ mod book;
 mod create;
 mod estimate;
 mod events;
+mod felt;
 mod history;
 mod jobs;
 mod journal;
@@ -35,6 +36,7 @@ mod unit;
 mod work;
 
 pub use actor::{TaskActor, TaskOptions};
+pub use felt::KillTimes;
 pub use messages::{
     Abort, Asker, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Effective, Filter, FirstPhase, NewTask,
     Outcome, Reach, RedirectMode, Verb,

@@ -7,6 +7,7 @@ use muster_store::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use super::actor::TaskActor;
 use super::journal::Then;
@@ -29,6 +30,8 @@ pub(super) struct Operate {
     pub(super) asker: Asker,
     /// What the new agent said, where the task is reassigned.
     pub(super) admission: Option<Admission>,
+    /// When it came in.
+    pub(super) asked: Instant,
 }
 
 /// The same control of many tasks.
@@ -38,6 +41,7 @@ pub(super) struct OperateMany {
     pub(super) ids: Vec<String>,
     pub(super) control: Control,
     pub(super) asker: Asker,
+    pub(super) asked: Instant,
 }
 
 /// The first answer to a control: given again for 24 h.
@@ -119,6 +123,9 @@ impl TaskActor {
 
     fn operate_live(&mut self, id: &Arc<str>, operate: &Operate, unit: &mut Unit) -> First {
         let first = self.change(id, unit, Write::IfNoted, |task, turn| first_of(task, operate, turn));
+        if operate.control.verb == Verb::Kill {
+            unit.time_aborts(|| self.options.kill_times.since(operate.asked));
+        }
         self.settle(id, unit);
         self.dispatch(unit);
         first.unwrap_or_else(|| First::Refused { status: Status::Killed, seq: 0, why: "it is gone".to_owned() })
@@ -228,12 +235,13 @@ impl Handler<OperateMany> for TaskActor {
     type Result = ResponseFuture<Result<Vec<(String, Result<ControlReply, Error>)>, Error>>;
 
     fn handle(&mut self, many: OperateMany, context: &mut Context<Self>) -> Self::Result {
-        let OperateMany { ids, control, asker } = many;
+        let OperateMany { ids, control, asker, asked } = many;
         let mut outcomes = Vec::with_capacity(ids.len());
         for id in ids {
             let (control, asker) = (control.clone(), asker.clone());
             let mut unit = Unit::default();
-            let outcome = self.operate(Operate { id: id.clone(), control, asker, admission: None }, &mut unit);
+            let operate = Operate { id: id.clone(), control, asker, admission: None, asked };
+            let outcome = self.operate(operate, &mut unit);
             self.seal(unit);
             outcomes.push((id.clone(), outcome.and_then(|first| first.answer(&id))));
         }

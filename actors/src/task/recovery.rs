@@ -12,9 +12,6 @@ use super::state::Event;
 use super::unit::{Unit, Write, answer};
 use crate::Error;
 
-/// Most tasks that change in one decision: a batch of the store is bounded.
-const TOGETHER: usize = 256;
-
 /// Ends in order: no step begins any more, those in flight may end within the grace.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
@@ -29,12 +26,13 @@ impl TaskActor {
             tracing::error!("the store only reads: no task runs until it is opened anew");
         }
         let ids: Vec<Arc<str>> = self.book.entries.keys().cloned().collect();
-        let mut unit = Unit::default();
         for id in ids {
             if self.read_only {
                 self.count(&id);
                 continue;
             }
+            // A decision for each: the journal gathers them into batches that the store takes.
+            let mut unit = Unit::default();
             let ran = self.book.entries.get(&id).is_some_and(|entry| {
                 matches!(entry.task.status(), Status::Running | Status::Pausing | Status::Retrying)
             });
@@ -44,10 +42,9 @@ impl TaskActor {
             }
             self.admit_again(&id, &mut unit);
             self.settle(&id, &mut unit);
-            if unit.len() >= TOGETHER {
-                self.seal(std::mem::take(&mut unit));
-            }
+            self.seal(unit);
         }
+        let mut unit = Unit::default();
         self.dispatch(&mut unit);
         self.seal(unit);
         self.publish_stats();
@@ -92,7 +89,6 @@ impl TaskActor {
             }
             _ => return,
         };
-        let mut unit = Unit::default();
         let running = |status| matches!(status, Status::Running | Status::Pausing | Status::Retrying);
         let ids: Vec<Arc<str>> = self
             .book
@@ -102,13 +98,14 @@ impl TaskActor {
             .map(|(id, _)| Arc::clone(id))
             .collect();
         for id in ids {
+            // As much as a model's answer may be with each: not one decision for all of them.
+            let mut unit = Unit::default();
             self.change(&id, &mut unit, Write::Always, |task, turn| task.apply(Event::Drained, turn).is_ok());
             self.settle(&id, &mut unit);
-            if unit.len() >= TOGETHER {
-                self.seal(std::mem::take(&mut unit));
-            }
+            self.seal(unit);
         }
         self.store_times();
+        let mut unit = Unit::default();
         unit.reply(Box::new(move |stored| {
             if stored.is_ok() {
                 // Who asked may have lost patience.

@@ -9,6 +9,8 @@ use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
 
+use super::felt::Stopwatch;
+
 /// One future, dropped by whoever is first: its end, or [`Slot::empty`]. The lock is never held while it is polled or
 /// dropped.
 pub(super) struct Slot<T>(Mutex<State<T>>);
@@ -18,8 +20,8 @@ enum State<T> {
     Awaited,
     Waiting(BoxFuture<'static, T>),
     Polled,
-    /// Ended, or dropped; what is being polled is dropped behind the poll.
-    Gone,
+    /// Ended, or dropped; what is being polled is dropped behind the poll, and the watch stopped behind that.
+    Gone(Option<Stopwatch>),
 }
 
 impl<T> Default for Slot<T> {
@@ -47,13 +49,24 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Drops the future: now, or behind the poll that it is in.
-    pub(super) fn empty(&self) {
-        let state = std::mem::replace(&mut *self.state(), State::Gone);
+    /// Drops the future: now, or behind the poll that it is in. Then the watch is stopped.
+    pub(super) fn empty(&self, watch: Option<Stopwatch>) {
+        let (dropped, watch) = {
+            let mut state = self.state();
+            match std::mem::replace(&mut *state, State::Gone(None)) {
+                State::Waiting(future) => (future, watch),
+                State::Polled => {
+                    *state = State::Gone(watch);
+                    return;
+                }
+                State::Awaited | State::Gone(_) => return,
+            }
+        };
         // What breaks while it is dropped is its own affair.
-        if std::panic::catch_unwind(AssertUnwindSafe(|| drop(state))).is_err() {
+        if std::panic::catch_unwind(AssertUnwindSafe(|| drop(dropped))).is_err() {
             tracing::error!("a step panicked while it was dropped");
         }
+        watch.into_iter().for_each(Stopwatch::stop);
     }
 
     fn poll(&self, context: &mut Context<'_>) -> Poll<T> {
@@ -69,9 +82,9 @@ impl<T> Slot<T> {
         };
         let polled = future.as_mut().poll(context);
         let mut state = self.state();
-        match (polled, &*state) {
+        match (polled, &mut *state) {
             (Poll::Ready(output), State::Polled) => {
-                *state = State::Gone;
+                *state = State::Gone(None);
                 Poll::Ready(output)
             }
             (Poll::Pending, State::Polled) => {
@@ -79,9 +92,11 @@ impl<T> Slot<T> {
                 Poll::Pending
             }
             // Dropped meanwhile: its end is not heard.
-            _ => {
+            (_, other) => {
+                let watch = if let State::Gone(watch) = other { watch.take() } else { None };
                 drop(state);
                 drop(future);
+                watch.into_iter().for_each(Stopwatch::stop);
                 Poll::Pending
             }
         }
@@ -106,6 +121,7 @@ mod tests {
 
     use futures::FutureExt;
 
+    use super::super::felt::KillTimes;
     use super::*;
 
     struct Flag(Arc<AtomicBool>);
@@ -132,14 +148,14 @@ mod tests {
         slot.fill(future);
         assert_eq!(Ended(&slot).now_or_never(), None);
         assert!(!dropped.load(Ordering::Acquire));
-        slot.empty();
+        slot.empty(None);
         assert!(dropped.load(Ordering::Acquire), "nobody polled it again");
     }
 
     #[test]
     fn what_comes_too_late_is_not_kept() {
         let (slot, (dropped, future)) = (Slot::default(), hanging());
-        slot.empty();
+        slot.empty(None);
         slot.fill(future);
         assert!(dropped.load(Ordering::Acquire));
     }
@@ -150,13 +166,42 @@ mod tests {
         let own = Arc::clone(&slot);
         slot.fill(
             async move {
-                own.empty();
+                own.empty(None);
                 7
             }
             .boxed(),
         );
         assert_eq!(Ended(&slot).now_or_never(), None);
         assert_eq!(Ended(&slot).now_or_never(), None);
+    }
+
+    #[test]
+    fn the_watch_stops_behind_the_drop_also_where_that_waits_for_a_poll() {
+        let stopped = |slot: &Slot<u8>, dropped: Arc<AtomicBool>| {
+            let behind = Arc::new(AtomicBool::new(false));
+            let noted = Arc::clone(&behind);
+            let times = KillTimes::told_to(move |_| noted.store(dropped.load(Ordering::Acquire), Ordering::Release));
+            slot.empty(times.since(tokio::time::Instant::now()));
+            behind
+        };
+        let (slot, (dropped, future)) = (Slot::default(), hanging());
+        slot.fill(future);
+        assert!(stopped(&slot, dropped).load(Ordering::Acquire));
+
+        let (slot, (dropped, hangs)) = (Arc::<Slot<u8>>::default(), hanging());
+        let (own, told) = (Arc::clone(&slot), Arc::<Mutex<Vec<Arc<AtomicBool>>>>::default());
+        let seen = Arc::clone(&told);
+        slot.fill(
+            async move {
+                let watched = stopped(&own, dropped);
+                assert!(!watched.load(Ordering::Acquire), "it is being polled");
+                seen.lock().unwrap().push(watched);
+                hangs.await
+            }
+            .boxed(),
+        );
+        assert_eq!(Ended(&slot).now_or_never(), None);
+        assert!(told.lock().unwrap()[0].load(Ordering::Acquire));
     }
 
     #[test]

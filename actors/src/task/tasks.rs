@@ -68,7 +68,7 @@ impl Tasks {
     /// Starts the actor: await [`Tasks::up`] before serving.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: TaskOptions) -> Self {
         let (stats, published) = watch::channel(TaskStats::default());
-        let shared = Shared { trays: Arc::default(), stats };
+        let shared = Shared { trays: Arc::default(), stats, succeeds: Arc::default() };
         let (trays, given) = (Arc::clone(&shared.trays), options.clone());
         let spec = ChildSpec::new("tasks", arbiter, move |_| load(given.clone(), shared.clone())).capacity(CALLS);
         Self { handle: group.start(spec), options, trays, stats: published, last_id: Arc::default() }
@@ -79,8 +79,16 @@ impl Tasks {
         self.handle.up().await;
     }
 
+    /// Begins what [`Tasks::drain`] waits for. Where it cannot be told now, that call does it.
+    pub fn begin_drain(&self, grace: Duration) {
+        if let Err(error) = self.handle.tell(EndInOrder { grace }) {
+            tracing::warn!(%error, "tasks go on until the server stops");
+        }
+    }
+
     /// Ends in order: no step begins any more, those in flight end within the grace or are aborted; everything stays
-    /// resumable, and nothing counts as lost by a crash. From then on no task is accepted.
+    /// resumable, and nothing counts as lost by a crash. From then on no task is accepted. Asked again, the grace that is
+    /// over first counts.
     ///
     /// # Errors
     /// `Unavailable`: what ran was not noted down, and will count as lost by a crash.
@@ -245,9 +253,10 @@ impl Tasks {
     /// `NotFound`, `Forbidden`; `Conflict` with the present status; `IdempotencyConflict` for another control under the
     /// same `request_id`; `Invalid`; `Unavailable`.
     pub async fn control(&self, id: &str, control: Control, asker: &Asker) -> Result<ControlReply, Error> {
+        let asked = Instant::now();
         new::check_control(&control)?;
         let admission = self.readmit(id, &control, asker).await?;
-        let operate = Operate { id: id.to_owned(), control, asker: asker.clone(), admission };
+        let operate = Operate { id: id.to_owned(), control, asker: asker.clone(), admission, asked };
         self.handle.ask_within(PATIENCE, operate).await?
     }
 
@@ -286,7 +295,8 @@ impl Tasks {
             }
             return Ok(outcomes);
         }
-        let many = OperateMany { ids: ids.to_vec(), control: control.clone(), asker: asker.clone() };
+        let asked = Instant::now();
+        let many = OperateMany { ids: ids.to_vec(), control: control.clone(), asker: asker.clone(), asked };
         let answered = self.handle.ask_within(PATIENCE, many).await??;
         Ok(answered.into_iter().map(|(id, outcome)| BulkOutcome::of(id, outcome)).collect())
     }

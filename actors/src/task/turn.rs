@@ -88,7 +88,7 @@ impl TaskActor {
 
     pub(super) fn new_job(&mut self, revision: u32, what: What) -> Job {
         self.jobs += 1;
-        Job { number: self.jobs, revision, what, cancel: CancellationToken::new(), slot: Arc::default() }
+        Job { number: self.jobs, revision, what, cancel: CancellationToken::new(), slot: Arc::default(), killed: None }
     }
 
     /// Asks what comes next: at a boundary, so the instructions that wait join first.

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::actor::TaskActor;
 use super::events;
+use super::felt::Stopwatch;
 use super::jobs::What;
 use super::journal::{Reply, Then};
 use super::record::{JournalEntry, Status};
@@ -39,9 +40,13 @@ impl Unit {
         touched.entries.extend(entries);
     }
 
-    /// How many tasks it changes.
-    pub(super) fn len(&self) -> usize {
-        self.touched.len()
+    /// The steps that it drops are timed.
+    pub(super) fn time_aborts(&mut self, watch: impl Fn() -> Option<Stopwatch>) {
+        for abort in &mut self.aborts {
+            if let Then::Abort(job) = abort {
+                job.killed = watch();
+            }
+        }
     }
 
     pub(super) fn reply(&mut self, reply: Reply) {

@@ -7,6 +7,9 @@ use crate::task::work::{Admission, Instruction};
 
 /// Most instructions of one task over its life.
 const MAX_INSTRUCTIONS: usize = 256;
+/// Most bytes of them, as JSON. A record holds each once more, with its control: both have to fit into what the store
+/// takes as one value.
+const MAX_INSTRUCTIONS_BYTES: usize = 1 << 20;
 
 /// The first phase of a control that was not refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +39,11 @@ impl Verb {
             Self::Redirect { .. } => "redirect",
         }
     }
+}
+
+/// Bytes of a text as JSON.
+fn written(text: &str) -> usize {
+    serde_json::to_vec(text).map_or(text.len(), |bytes| bytes.len())
 }
 
 fn accepted(effective: Effective, abort: Option<Abort>) -> Given {
@@ -174,6 +182,10 @@ impl Task {
         }
         if self.record.instructions.len() >= MAX_INSTRUCTIONS {
             return Err(Refused::Here("it was redirected as often as a task may be: run a new one"));
+        }
+        let said = self.record.instructions.iter().map(|each| written(&each.text)).sum::<usize>();
+        if said + written(instruction) > MAX_INSTRUCTIONS_BYTES {
+            return Err(Refused::Here("its redirects say as much as a task may hold: run a new one"));
         }
         if mode == RedirectMode::Agent && agent.is_none() {
             return Err(Refused::Here("no agent is named that could take it"));

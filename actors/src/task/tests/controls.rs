@@ -43,6 +43,54 @@ fn a_kill_drops_the_step_and_nothing_comes_of_it() {
 }
 
 #[test]
+fn redirects_are_refused_before_a_record_is_larger_than_the_store_takes() {
+    world::run(|tree| async move {
+        let bench = Bench::new(&tree, TaskSettings::default()).await;
+        let id = bench.run(hang()).await;
+        world::until(|| bench.work.begun().len() == 2).await;
+        bench.control(&id, Verb::Pause { now: true }).await.unwrap();
+        // As JSON each of them is six times as long.
+        let long = format!("look {}", "\u{1}".repeat(8_000));
+        let mut taken = 0;
+        let refused = loop {
+            match bench.control(&id, redirect(RedirectMode::Steer, &long)).await {
+                Ok(_) => taken += 1,
+                Err(refused) => break refused,
+            }
+            assert!(taken <= 256);
+        };
+        assert_eq!(refused.kind, Kind::Conflict, "{refused:?}");
+        assert!(taken >= 10, "{taken}");
+        assert_eq!(bench.tree.snapshot()[0].restarts, 0, "one task's redirects are nobody else's affair");
+        bench.control(&id, Verb::Kill).await.unwrap();
+        assert_eq!(bench.is(&id, Status::Killed).await.instructions.len(), taken);
+    });
+}
+
+#[test]
+fn a_kill_is_timed_from_its_coming_in_to_the_drop_of_the_step() {
+    world::run(|tree| async move {
+        let bench = Bench::new(&tree, TaskSettings::default()).await;
+        let (paused, killed) = (bench.run(json!([{ "do": "hang" }])).await, bench.run(json!([{ "do": "hang" }])).await);
+        world::until(|| bench.work.begun().len() == 2).await;
+        bench.control(&paused, Verb::Pause { now: true }).await.unwrap();
+        bench.control(&paused, Verb::Kill).await.unwrap();
+        assert!(
+            bench.kills.lock().unwrap().is_empty(),
+            "a pause is no kill, and what does nothing has no step to drop"
+        );
+        bench.store.hold_commits();
+        let mut kill = Box::pin(bench.control(&killed, Verb::Kill));
+        assert!(tokio::time::timeout(Duration::from_secs(3), &mut kill).await.is_err());
+        bench.store.release();
+        kill.await.unwrap();
+        world::until(|| bench.work.dropped().len() == 2).await;
+        let told = bench.kills.lock().unwrap().clone();
+        assert!(told.len() == 1 && told[0] >= Duration::from_secs(3), "with its wait for the disk: {told:?}");
+    });
+}
+
+#[test]
 fn a_pause_comes_at_the_boundary_and_resume_goes_on_behind_it() {
     world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings::default()).await;

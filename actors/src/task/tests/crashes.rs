@@ -105,6 +105,29 @@ fn an_orderly_end_lets_steps_finish_aborts_the_rest_and_is_no_crash() {
 }
 
 #[test]
+fn an_orderly_end_keeps_what_many_models_had_written() {
+    world::run(|tree| async move {
+        let bench = Bench::new(&tree, TaskSettings { per_key: 64, ..TaskSettings::default() }).await;
+        // Together they are more than the store takes in one batch.
+        let text = "- one line of many\n".repeat(13_700);
+        let mut ids = Vec::new();
+        for _ in 0..64 {
+            ids.push(bench.run(json!([{ "do": "stream", "text": text }])).await);
+        }
+        world::until(|| bench.work.begun().len() == 64).await;
+        bench.tasks.drain(Duration::from_secs(1)).await.unwrap();
+        for id in &ids {
+            let record = bench.get(id).await;
+            assert!(record.partial.is_some_and(|partial| partial == text) && !record.recovered);
+        }
+        assert_eq!(bench.tree.snapshot()[0].restarts, 0);
+        let bench = bench.again().await;
+        world::until(|| bench.work.begun().len() == 64).await;
+        assert!(!bench.get(&ids[0]).await.recovered, "an end in order is no crash");
+    });
+}
+
+#[test]
 fn nothing_is_acknowledged_and_no_step_begins_before_it_is_durable() {
     world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings::default()).await;
@@ -178,6 +201,8 @@ fn a_panic_of_the_actor_under_load_loses_no_accepted_task() {
         }
         assert!(tree.snapshot()[0].restarts >= 3 && refused < 100, "{refused} were refused");
         bench.tasks.up().await;
+        let restarts = usize::try_from(tree.snapshot()[0].restarts).unwrap();
+        assert_eq!(bench.feed.losses(), restarts, "what died with an actor was not told: followers begin anew");
         for id in &accepted {
             let done = bench.is(id, Status::Succeeded).await;
             assert_eq!(done.progress.completed_steps, 2);

@@ -6,7 +6,7 @@ mod lists;
 mod runs;
 mod script;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
@@ -31,6 +31,8 @@ struct Bench {
     clock: Clock,
     settings: TaskSettings,
     me: Asker,
+    /// How long each kill took that dropped a step.
+    kills: Arc<Mutex<Vec<Duration>>>,
 }
 
 fn key(id: &str) -> Asker {
@@ -52,6 +54,8 @@ impl Bench {
     /// On a store that may hold something.
     async fn on(tree: &Tree, store: Arc<MemStore>, clock: Clock, settings: TaskSettings) -> Self {
         let (work, feed) = (Arc::new(Script::default()), Arc::new(Recorder::default()));
+        let kills: Arc<Mutex<Vec<Duration>>> = Arc::default();
+        let noted = Arc::clone(&kills);
         let handle: StoreHandle = Arc::<MemStore>::clone(&store);
         let options = TaskOptions {
             store: handle,
@@ -60,10 +64,11 @@ impl Bench {
             work: Arc::<Script>::clone(&work),
             settings: settings.clone(),
             runtime: None,
+            kill_times: KillTimes::told_to(move |took| noted.lock().unwrap().push(took)),
         };
         let tasks = Tasks::start(&tree.group("agents"), Arbiter::current(), options);
         tasks.up().await;
-        Self { tree: tree.clone(), tasks, work, feed, store, clock, settings, me: key("key_me") }
+        Self { tree: tree.clone(), tasks, work, feed, store, clock, settings, me: key("key_me"), kills }
     }
 
     /// Accepts a task whose steps do this.

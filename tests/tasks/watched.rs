@@ -1,0 +1,173 @@
+//! Many monitors over real sockets, all of them watching and some of them controlling, while models talk as fast as they
+//! are heard: each monitor sees one end of each control that was accepted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use super::world::{begin, key, quick, reaches, verb, with_model};
+use crate::support::KEY;
+use crate::support::client::Client;
+use crate::support::server::Muster;
+use crate::support::socket::{Socket, until};
+use crate::support::upstream::{Act, Upstream};
+
+/// All of them run at once.
+const TASKS: usize = 50;
+/// As many as a key may have.
+const MONITORS: usize = 10;
+/// Words that each model says before it is held.
+const WORDS: usize = 300;
+/// The last control: what a monitor sees before its end is all that it sees.
+const FENCE: &str = "fence";
+
+/// Task and request of controls.
+type Controls = BTreeSet<(String, String)>;
+
+struct Monitor {
+    socket: Socket,
+    accepted: Controls,
+}
+
+impl Monitor {
+    /// Told of all tasks, and of everything that its share of them says.
+    async fn open(muster: &Muster, mine: &[String]) -> Self {
+        let bearer = format!("Bearer {KEY}");
+        let headers = [("authorization", bearer.as_str())];
+        let mut socket = Socket::shake(muster, "/api/q62/dashboard/agents", &headers).await.unwrap();
+        for id in mine {
+            socket.subscribe(json!({ "ch": format!("tasks:{id}") })).await;
+            socket.subscribe(json!({ "ch": format!("tasks:{id}:logs") })).await;
+        }
+        Self { socket, accepted: Controls::new() }
+    }
+
+    async fn command(&mut self, verb: &str, task: &str, args: Value, idem: &str) -> Value {
+        let command = json!({ "name": format!("agent.{verb}"), "target": task, "args": args, "idem": idem });
+        let reply = self.socket.ask(json!({ "command": command })).await;
+        assert_eq!(reply["ok"]["phase"], "accepted", "{verb} {idem}: {reply}");
+        self.accepted.insert((task.to_owned(), idem.to_owned()));
+        reply["ok"].clone()
+    }
+
+    /// Every end of a control that `agents` tells, up to the fence, in the order it came.
+    async fn ends(mut self) -> Vec<((String, String), String)> {
+        let (mut ends, mut last) = (Vec::new(), 0);
+        loop {
+            let frame = self.socket.frame().await;
+            let Some(outcome) = frame["ev"].as_str().and_then(|name| name.strip_prefix("control.")) else { continue };
+            if frame["ch"] != "agents" {
+                continue;
+            }
+            let (at, data) = (frame["off"].as_u64().unwrap(), &frame["data"]);
+            assert!(at > last, "in order and once: {last} then {frame}");
+            last = at;
+            let of = |field: &str| data[field].as_str().unwrap().to_owned();
+            assert_eq!(of("outcome"), outcome, "{frame}");
+            let idem = of("idem");
+            ends.push(((of("task_id"), idem.clone()), outcome.to_owned()));
+            if idem == FENCE {
+                return ends;
+            }
+        }
+    }
+}
+
+/// What a task's model has said, as everybody is told it.
+async fn said(client: &Client, id: &str) -> String {
+    let page = client.get(&format!("/api/v1/realtime/channels/tasks:{id}/history?limit=500")).await.json();
+    let deltas = page["data"]["pubs"].as_array().unwrap().iter().filter(|event| event["ev"] == "task.delta");
+    deltas.map(|event| event["data"]["text"].as_str().unwrap()).collect()
+}
+
+/// Everything that a monitor does to its share of the tasks, by turns.
+async fn control(monitor: &mut Monitor, client: &Client, mine: &[String]) {
+    for (turn, id) in mine.iter().enumerate() {
+        let idem = |what: &str| format!("{what}-{id}");
+        match turn {
+            0 => {
+                let reply = monitor.command("kill", id, json!({}), &idem("kill")).await;
+                assert_eq!(reply["abort"], "dropped", "{reply}");
+            }
+            1 => {
+                let told = said(client, id).await;
+                monitor.command("pause", id, json!({ "now": true }), &idem("pause")).await;
+                let task = reaches(client, id, &["paused"]).await;
+                let (kept, whole) =
+                    (task["partial"].as_str().unwrap_or_default(), (0..WORDS).map(|n| format!("w{n} ")));
+                assert!(whole.collect::<String>().starts_with(kept) && kept.starts_with(&told), "{told:?} in {task}");
+            }
+            2 => {
+                for direction in ["roof", "doors", "cellar"] {
+                    let args = json!({ "instruction": format!("look at the {direction} of {id}") });
+                    monitor.command("redirect", id, args, &idem(direction)).await;
+                }
+            }
+            // The kill overtakes what waits for a boundary.
+            3 => {
+                monitor.command("redirect", id, json!({ "instruction": "look elsewhere" }), &idem("steer")).await;
+                monitor.command("pause", id, json!({}), &idem("hold")).await;
+                monitor.command("kill", id, json!({}), &idem("kill")).await;
+            }
+            _ => drop(monitor.command("pause", id, json!({}), &idem("hold")).await),
+        }
+    }
+}
+
+/// The three redirects of a task were told to its model at the next boundary, in their order.
+fn told_in_order(bodies: &[Value], id: &str) -> bool {
+    let directions = ["roof", "doors", "cellar"].map(|direction| format!("look at the {direction} of {id}"));
+    let told = bodies.iter().map(Value::to_string).find(|body| body.contains(&directions[0]));
+    let at = told.map(|body| directions.each_ref().map(|direction| body.find(direction)));
+    at.is_some_and(|at| at.iter().all(Option::is_some) && at.is_sorted())
+}
+
+#[tokio::test]
+async fn every_monitor_sees_one_end_of_every_control() {
+    let upstream = Upstream::start(Act::HeldAfter(WORDS));
+    let muster = with_model(&upstream);
+    let owner = key(&muster, &["agents"], &[]).await;
+    let body = quick();
+    let tasks = join_all((0..TASKS).map(|_| begin(&owner, &body))).await;
+    let shares: Vec<&[String]> = tasks.chunks(TASKS / MONITORS).collect();
+    let mut monitors = join_all(shares.iter().map(|mine| Monitor::open(&muster, mine))).await;
+    until("all of them are in the middle of an answer", || upstream.requests() == TASKS).await;
+    join_all(monitors.iter_mut().zip(&shares).map(|(monitor, mine)| control(monitor, &owner, mine))).await;
+
+    upstream.now(Act::Answer(&["All ", "is ", "well."]));
+    upstream.let_go();
+    for mine in &shares {
+        // One that was redirected goes on to its end, one that was held is paused at the boundary.
+        reaches(&owner, &mine[2], &["succeeded"]).await;
+        reaches(&owner, &mine[4], &["paused"]).await;
+        assert!(told_in_order(&upstream.bodies(), &mine[2]), "three redirects of {}", mine[2]);
+    }
+    let mut accepted: Controls = monitors.iter().flat_map(|monitor| monitor.accepted.clone()).collect();
+    let resumed = shares[0][1].clone();
+    assert_eq!(verb(&owner, &resumed, "resume", &json!({ "request_id": "again" })).await.status, 202);
+    reaches(&owner, &resumed, &["succeeded"]).await;
+    // The others that are paused are killed in one request.
+    let rest = json!({ "verb": "kill", "filter": { "status": ["paused"] }, "request_id": "rest" });
+    let killed = owner.post("/api/v1/tasks/control", &rest).await;
+    assert_eq!(killed.json()["matched"], 2 * MONITORS - 1, "{}", killed.text);
+    let others = shares.iter().flat_map(|mine| [&mine[1], &mine[4]]).filter(|id| **id != resumed);
+    accepted.extend(others.map(|id| (id.clone(), "rest".to_owned())));
+    upstream.now(Act::HangAfter(1));
+    let fence = begin(&owner, &body).await;
+    assert_eq!(verb(&owner, &fence, "kill", &json!({ "request_id": FENCE })).await.status, 202);
+    accepted.extend([(resumed, "again".to_owned()), (fence, FENCE.to_owned())]);
+
+    for ends in join_all(monitors.into_iter().map(Monitor::ends)).await {
+        let mut by_control: BTreeMap<_, Vec<String>> = BTreeMap::new();
+        ends.into_iter().for_each(|(control, outcome)| by_control.entry(control).or_default().push(outcome));
+        let twice: Vec<_> = by_control.iter().filter(|(_, outcomes)| outcomes.len() != 1).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+        let seen: Controls = by_control.keys().cloned().collect();
+        let missed: Vec<_> = accepted.symmetric_difference(&seen).collect();
+        assert!(missed.is_empty(), "of {}: {missed:?}", accepted.len());
+        let count = |outcome: &str| by_control.values().flatten().filter(|it| *it == outcome).count();
+        // What was to wait for a boundary, and was overtaken by a kill, of each monitor's share.
+        assert_eq!((count("superseded"), count("missed")), (2 * MONITORS, 0));
+    }
+}
