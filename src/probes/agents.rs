@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use muster_actors::Kind;
-use muster_actors::engine::{EngineCall, Engines};
+use muster_actors::engine::{Behalf, EngineCall, EngineRunner as _, Engines};
 use muster_actors::health::{Probe, Verdict};
 use muster_actors::identity::By;
 use muster_actors::page::PageAsk;
@@ -36,8 +36,8 @@ async fn examined(engines: Engines, begin: usize) -> Verdict {
     let pure: Vec<&'static Engine> = muster_engines::all().filter(|engine| engine.nature == Nature::Pure).collect();
     let mut failed = Vec::new();
     for engine in pure.iter().copied().cycle().skip(begin % pure.len().max(1)).take(IN_A_LOOK.min(pure.len())) {
-        let call = EngineCall { engine, input: engine.example() };
-        match engines.run_for(call, &By::System).await {
+        let call = EngineCall { engine, input: engine.example(), behalf: Behalf::of(&By::System) };
+        match engines.run(call).await {
             Ok(answer) if answer.output.is_object() => {}
             Ok(_) => failed.push(format!("{}: no object", engine.id)),
             Err(busy) if busy.kind == Kind::Unavailable => return Verdict::Degraded(busy.message),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use muster_actors::Kind;
-use muster_actors::identity::By;
+use muster_actors::engine::EngineRunner as _;
 use serde_json::json;
 
 use crate::WORKER;
@@ -41,7 +41,7 @@ fn a_thousand_calls() {
                 let calls = (0..20).map(|nth| {
                     let input = json!({ "value": [round, nth, "ü", 0.1, -1.5e-7] });
                     let engines = engines.clone();
-                    async move { (engines.run_for(call(&ECHO, input.clone()), &By::System).await, input) }
+                    async move { (engines.run(call(&ECHO, input.clone())).await, input) }
                 });
                 for (answer, input) in join_all(calls).await {
                     assert_eq!(answer.unwrap().output, input);
@@ -120,7 +120,7 @@ fn outputs() {
                 assert_eq!(refused.kind, Kind::TooLarge, "{refused}");
             }
             let value = json!({ "value": "x".repeat(17 << 20) });
-            let refused = engines.run_for(call(&ECHO, value), &By::System).await.unwrap_err();
+            let refused = engines.run(call(&ECHO, value)).await.unwrap_err();
             assert_eq!(refused.kind, Kind::TooLarge, "{refused}");
             pid(&engines).await;
         },
