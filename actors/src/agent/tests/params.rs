@@ -54,8 +54,11 @@ fn what_is_wrong_and_what_is_missing_are_told_at_once() {
     let error = admit("data-cleaner", "Clean", params.clone()).unwrap_err();
     let told: Vec<_> = error.fields.iter().map(|field| (field.loc.join("."), field.kind)).collect();
     let told: Vec<_> = told.iter().map(|(place, kind)| (place.as_str(), *kind)).collect();
-    let wrong =
-        [("body.params.rows", "type_error"), ("body.params.rules.0.check", "missing"), ("body.params.colour", "value_error")];
+    let wrong = [
+        ("body.params.rows", "type_error"),
+        ("body.params.rules.0.check", "missing"),
+        ("body.params.colour", "value_error"),
+    ];
     assert_eq!(told[..3], wrong);
     assert_eq!(told[3..], [("body.params.match_fields", "missing")]);
     // A model may find what is missing; what is wrong stays wrong.
