@@ -22,9 +22,9 @@ pub struct Vector {
     /// How far a number may be off; of a time, in seconds.
     #[serde(default = "exactly")]
     tolerance: f64,
-    /// Items of arrays are the same by this field; without it by their place.
-    #[serde(rename = "match")]
-    key: Option<String>,
+    /// By which field the items of a member's array are the same; without it by their place.
+    #[serde(default, rename = "match")]
+    keys: HashMap<String, String>,
 }
 
 fn exactly() -> f64 {
@@ -63,13 +63,16 @@ impl Compare<'_> {
             (Value::Null, _) => {}
             (Value::Object(expect), Value::Object(found)) => {
                 for (name, value) in expect {
-                    self.value(&format!("{at}.{name}"), value, found.get(name).unwrap_or(&Value::Null));
+                    let (at, found) = (format!("{at}.{name}"), found.get(name).unwrap_or(&Value::Null));
+                    match (value, found, self.vector.keys.get(name)) {
+                        (Value::Array(expect), Value::Array(found), Some(key)) => self.keyed(&at, expect, found, key),
+                        _ => self.value(&at, value, found),
+                    }
                 }
             }
             (Value::Array(expect), Value::Array(found)) => {
                 for (index, value) in expect.iter().enumerate() {
-                    let counterpart = self.counterpart(value, found).or_else(|| found.get(index));
-                    self.value(&format!("{at}[{index}]"), value, counterpart.unwrap_or(&Value::Null));
+                    self.value(&format!("{at}[{index}]"), value, found.get(index).unwrap_or(&Value::Null));
                 }
             }
             (expect, found) if self.same(expect, found) => {}
@@ -77,10 +80,11 @@ impl Compare<'_> {
         }
     }
 
-    fn counterpart<'v>(&self, value: &Value, found: &'v [Value]) -> Option<&'v Value> {
-        let key = self.vector.key.as_deref()?;
-        let named = value.get(key)?;
-        found.iter().find(|item| item.get(key) == Some(named))
+    fn keyed(&mut self, at: &str, expect: &[Value], found: &[Value], key: &str) {
+        for (index, value) in expect.iter().enumerate() {
+            let counterpart = found.iter().find(|item| item.get(key).is_some_and(|name| value.get(key) == Some(name)));
+            self.value(&format!("{at}[{index}]"), value, counterpart.unwrap_or(&Value::Null));
+        }
     }
 
     fn same(&self, expect: &Value, found: &Value) -> bool {
@@ -105,19 +109,21 @@ mod tests {
     use super::*;
 
     fn mismatches(expect: Value, found: &Value) -> Vec<String> {
-        let (engine, input, key) = ("e".to_owned(), Value::Null, Some("id".to_owned()));
-        Vector { engine, input, expect, tolerance: 0.5, key }.mismatches(found)
+        let keys = HashMap::from([("list".to_owned(), "id".to_owned())]);
+        Vector { engine: "e".to_owned(), input: Value::Null, expect, tolerance: 0.5, keys }.mismatches(found)
     }
 
     #[test]
     fn what_is_named_has_to_hold_within_the_tolerance() {
-        let found = json!({ "a": 1.4, "at": "2026-11-21T03:00:00.4Z", "free": 1, "list": [{ "id": 2, "b": 2 }, { "id": 1, "b": true }] });
-        let good = json!({ "a": 1, "at": "2026-11-21T03:00:00Z", "list": [{ "id": 1, "b": true }, null] });
+        let found = json!({ "row": [1, 2], "a": 1.4, "at": "2026-11-21T03:00:00.4Z", "free": 1, "list": [{ "id": 2, "b": 2 }, { "id": 1, "b": true }] });
+        let good = json!({ "a": 1, "at": "2026-11-21T03:00:00Z", "list": [{ "id": 1, "b": true }], "row": [null, 2] });
         assert_eq!(mismatches(good, &found), [""; 0]);
         for (wrong, told) in [
             (json!({ "a": 2 }), "e.a: 1.4 in place of 2"),
             (json!({ "at": "2026-11-21T03:00:01Z" }), "e.at: \"2026-11-21T03:00:00.4Z\" in place of"),
             (json!({ "list": [{ "id": 1, "b": 2 }] }), "e.list[0].b: true in place of 2"),
+            (json!({ "list": [{ "id": 3 }] }), "e.list[0]: null in place of"),
+            (json!({ "row": [2] }), "e.row[0]: 1 in place of 2"),
             (json!({ "absent": 0 }), "e.absent: null in place of 0"),
             (json!([]), "in place of []"),
         ] {
