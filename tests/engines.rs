@@ -179,6 +179,17 @@ async fn the_description_has_each_engine_with_its_own_types() {
     }
 }
 
+#[tokio::test]
+async fn code_is_outlined_with_grammars_and_without() {
+    let muster = Muster::start("");
+    let input = json!({ "source": "def f(a, b):\n    return a\n", "language": "python" });
+    let ran = muster.client().post("/api/q189/run", &input).await;
+    assert_eq!(ran.status, 200, "{}", ran.text);
+    let ran = ran.json();
+    assert_eq!((&ran["output"]["symbols"][0]["name"], &ran["output"]["errors"]), (&json!("f"), &json!(0)), "{ran}");
+    assert_eq!(ran["warnings"].to_string().contains("no grammars"), !cfg!(feature = "engines"), "{ran}");
+}
+
 /// Where the server was told that an engine may read, and nowhere else.
 #[cfg(feature = "engines")]
 #[tokio::test]

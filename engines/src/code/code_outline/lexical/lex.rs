@@ -1,5 +1,6 @@
 //! Words, strings, signs and comments of a source, with where they stand.
 
+use super::pair::pair;
 use crate::code::language::Language;
 
 /// The longest regular expression that is looked for, in characters.
@@ -55,7 +56,7 @@ impl Lexed<'_> {
 pub(super) fn lex(source: &str, language: Language) -> Lexed<'_> {
     let mut lexer = Lexer { source, language, at: 0, row: 0, templates: Vec::new(), lexed: Lexed::default() };
     while lexer.step().is_some() {}
-    lexer.lexed.pair();
+    pair(&mut lexer.lexed);
     lexer.lexed
 }
 
@@ -338,36 +339,4 @@ fn expression(body: &str) -> Option<usize> {
 
 fn is_word(letter: char, language: Language) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '$' || (letter == '#' && is_script(language))
-}
-
-impl Lexed<'_> {
-    fn pair(&mut self) {
-        self.partners = vec![None; self.tokens.len()];
-        // Of the braces among them, where they stand in `open`.
-        let (mut open, mut braces): (Vec<(usize, &str)>, Vec<usize>) = (Vec::new(), Vec::new());
-        for (at, token) in self.tokens.iter().enumerate().filter(|(_, token)| token.kind == Kind::Sign) {
-            let opening = match token.text {
-                "(" | "[" | "{" => {
-                    braces.extend((token.text == "{").then_some(open.len()));
-                    open.push((at, token.text));
-                    continue;
-                }
-                // A brace closes what was left open within it.
-                "}" => braces.pop(),
-                ")" => open.len().checked_sub(1).filter(|&last| open.get(last).is_some_and(|it| it.1 == "(")),
-                "]" => open.len().checked_sub(1).filter(|&last| open.get(last).is_some_and(|it| it.1 == "[")),
-                _ => continue,
-            };
-            let Some((found, partner)) = opening.and_then(|found| Some((found, open.get(found)?.0))) else {
-                self.errors += 1;
-                continue;
-            };
-            self.errors += open.len() - found - 1;
-            open.truncate(found);
-            for (one, other) in [(at, partner), (partner, at)] {
-                self.partners.get_mut(one).into_iter().for_each(|it| *it = Some(other));
-            }
-        }
-        self.errors += open.len();
-    }
 }

@@ -4,8 +4,10 @@
 mod braces;
 mod heads;
 mod lex;
+mod pair;
 mod python;
 mod scripts;
+mod typed;
 
 use super::{Input, Output, Symbol, bounded};
 use crate::code::language::{Language, MAX_SOURCE, sample};
