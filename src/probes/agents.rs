@@ -178,7 +178,7 @@ mod tests {
         let verdict = resolved(&whole);
         assert_eq!(matches!(verdict, Verdict::Degraded(_)), !whole.warnings().is_empty(), "{verdict:?}");
         assert!(!matches!(verdict, Verdict::Unhealthy(_)), "{verdict:?}");
-        let few = Agents::built_in(&all[..1]).unwrap();
-        assert!(matches!(resolved(&few), Verdict::Unhealthy(why) if why.contains("is not there")));
+        let none = Agents::parse("[[category]]\nid = \"code\"\nname = \"Code\"\n", &all).unwrap();
+        assert!(matches!(resolved(&none), Verdict::Unhealthy(why) if why.contains("is not there")));
     }
 }
