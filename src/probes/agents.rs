@@ -122,7 +122,9 @@ fn resolved(agents: &Agents) -> Verdict {
     }
     match agents.warnings() {
         [] => Verdict::Healthy,
-        [first, ..] => Verdict::Degraded(format!("{} agents are left out: {first}", agents.warnings().len())),
+        [first, ..] => {
+            Verdict::Degraded(format!("this build lacks engines of {} agents: {first}", agents.warnings().len()))
+        }
     }
 }
 
