@@ -74,7 +74,7 @@ bench-tasks: setup-build ## measure durable tasks over HTTP, alone and watched, 
 bench-retrieval: setup-build ## measure how good the ranking of semantic memory is, on the open test sets beside this folder
 	@echo "== retrieval"
 	@$(PYTHON) scripts/fetch_models.py minilm --dir models-cache
-	@cargo bench --quiet $(LOCKED) --package muster-retrieval --bench quality
+	@cargo bench --quiet $(LOCKED) --package muster-retrieval
 
 .PHONY: bench-peers
 bench-peers: setup-build ## the same, beside LiteLLM, Portkey and the vLLM router, which it installs

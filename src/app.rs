@@ -219,6 +219,7 @@ impl App {
             model: Arc::clone(&model),
             metrics: metrics.clone(),
             engines: engines.clone(),
+            agents: agency.agents.clone(),
             tasks: agency.tasks.clone(),
             identity: identity.clone(),
             feed: feed.clone(),

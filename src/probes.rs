@@ -2,6 +2,7 @@
 
 mod agents;
 mod network;
+mod people;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use muster_actors::Clock;
+use muster_actors::agent::Agents;
 use muster_actors::engine::Engines;
 use muster_actors::feed::Feed;
 use muster_actors::health::{Probe, Verdict};
@@ -43,6 +45,7 @@ pub struct Parts {
     pub vectors: Arc<dyn EmbedModel>,
     pub metrics: Metrics,
     pub engines: Engines,
+    pub agents: Agents,
     pub tasks: Tasks,
     pub identity: Identity,
     pub feed: Feed,
@@ -58,10 +61,10 @@ impl std::fmt::Debug for Parts {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// One probe for each module that exists; weights and intervals are the catalogue's.
+/// One probe for each module that exists; names, weights and intervals are the catalogue's.
 pub fn all(parts: Parts) -> Vec<Probe> {
-    let network = network::all(&parts.identity, &parts.feed, &parts.sockets, &parts.network);
-    let agents = agents::all(&parts.engines, &parts.tasks);
+    // A new part's probes are a room of their own, and one of these.
+    let rooms = [people::all(&parts), network::all(&parts), agents::all(&parts)];
     let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![
@@ -81,7 +84,7 @@ pub fn all(parts: Parts) -> Vec<Probe> {
         embedder(vectors),
         settings(live),
     ];
-    own.into_iter().chain(network).chain(agents).collect()
+    own.into_iter().chain(rooms.into_iter().flatten()).collect()
 }
 
 /// The share of our own failures among the answers since the last probe.

@@ -179,6 +179,17 @@ async fn the_description_has_each_engine_with_its_own_types() {
     }
 }
 
+#[tokio::test]
+async fn code_is_outlined_with_grammars_and_without() {
+    let muster = Muster::start("");
+    let input = json!({ "source": "def f(a, b):\n    return a\n", "language": "python" });
+    let ran = muster.client().post("/api/q189/run", &input).await;
+    assert_eq!(ran.status, 200, "{}", ran.text);
+    let ran = ran.json();
+    assert_eq!((&ran["output"]["symbols"][0]["name"], &ran["output"]["errors"]), (&json!("f"), &json!(0)), "{ran}");
+    assert_eq!(ran["warnings"].to_string().contains("no grammars"), !cfg!(feature = "engines"), "{ran}");
+}
+
 /// Where the server was told that an engine may read, and nowhere else.
 #[cfg(feature = "engines")]
 #[tokio::test]
@@ -200,11 +211,33 @@ async fn a_path_out_of_the_workspace_is_refused_and_entered_in_the_audit_log() {
         assert_eq!(refused.status, 403, "{path}: {}", refused.text);
         assert_eq!(refused.json()["error_code"], "PATH_OUTSIDE_WORKSPACE", "{path}");
     }
+    assert_eq!(escapes(&muster).len(), 5);
+}
+
+/// What the audit log says of paths that left the workspace folder.
+#[cfg(feature = "engines")]
+fn escapes(muster: &Muster) -> Vec<Value> {
     let entries = muster_store::Scan { limit: 1_000, ..muster_store::Scan::default() };
     let entries = muster.app.store.scan(muster_store::Tree::Audit, &entries).unwrap().items;
-    let escapes = entries.iter().filter(|(_, rec)| {
-        let entry: Value = serde_json::from_slice(&rec.bytes).unwrap_or_default();
-        entry["action"] == "workspace_escape_refused"
-    });
-    assert_eq!(escapes.count(), 5);
+    let entries = entries.into_iter().map(|(_, rec)| serde_json::from_slice::<Value>(&rec.bytes).unwrap_or_default());
+    entries.filter(|entry| entry["action"] == "workspace_escape_refused").collect()
+}
+
+#[cfg(feature = "engines")]
+#[tokio::test]
+async fn the_audit_log_names_the_owner_and_the_task_of_an_agent_that_would_leave_the_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let muster = Muster::start(&format!("[workspace]\npath = {:?}\n", folder.path().display().to_string()));
+    let client = muster.client();
+    let body = json!({ "task": "look", "params": { "path": "../elsewhere" } });
+    let begun = client.post("/api/v1/agents/code-explorer/run", &body).await.json();
+    let path = format!("/api/v1/tasks/{}", begun["task_id"].as_str().unwrap());
+    let mut task = client.get(&path).await.json();
+    while task["finished_at"].is_null() {
+        task = client.get(&format!("{path}?wait=20&after_seq={}", task["seq"])).await.json();
+    }
+    assert_eq!(task["status"], "failed", "{task}");
+    let [entry] = escapes(&muster).try_into().unwrap();
+    assert_eq!((&entry["actor"], &entry["details"]["task_id"]), (&task["owner"], &begun["task_id"]), "{entry}");
+    assert!(entry["actor"].as_str().unwrap().starts_with("key_"), "{entry}");
 }

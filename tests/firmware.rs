@@ -338,7 +338,7 @@ async fn an_image_that_no_restore_brought_is_missed_and_no_job_of_it_starts() {
     assert_eq!(finding["ok"], false);
     assert!(finding["said"].as_str().unwrap().contains(&artifact), "{finding}");
     let muster = Muster::start_in(data, NO_APPROVAL);
-    until("firmware is probed", || muster.app.health.report().modules["firmware"].why.is_some()).await;
+    until("firmware is probed", || muster.app.health.report().modules["firmware-jobs"].why.is_some()).await;
     std::fs::write(&image, kept).unwrap();
     let made = job_for(&muster.admin().await, &artifact, json!({})).await;
     assert_eq!(made.status, 201, "{}", made.text);

@@ -5,3 +5,4 @@ mod doors;
 mod double;
 mod program;
 mod stream;
+mod terminal;

@@ -3,6 +3,7 @@
 mod control;
 mod ending;
 mod flood;
+mod listeners;
 mod reads;
 mod run;
 mod streams;

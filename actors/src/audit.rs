@@ -25,8 +25,13 @@ pub struct AuditEntry {
 
 impl AuditEntry {
     pub fn new(at: Millis, by: &By, action: &str, resource: &str, details: Value) -> Self {
+        Self::of(at, by.id().to_owned(), action, resource, details)
+    }
+
+    /// The act of whoever has that identifier: such as of a task's owner, who may not be there any more.
+    pub fn of(at: Millis, actor: String, action: &str, resource: &str, details: Value) -> Self {
         let id = new_id(IdKind::Audit);
-        Self { id, at, actor: by.id().to_owned(), action: action.to_owned(), resource: resource.to_owned(), details }
+        Self { id, at, actor, action: action.to_owned(), resource: resource.to_owned(), details }
     }
 
     /// The write that belongs into the batch of the act.

@@ -1,6 +1,7 @@
 //! What a call of an engine may use, and how it may fail.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -10,16 +11,49 @@ use serde_json::Value;
 const MAX_WARNINGS: usize = 100;
 
 /// One call's surroundings.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Context {
     workspace: Option<PathBuf>,
     warnings: RefCell<Vec<String>>,
+    stacks: Option<Box<dyn Fn(usize) + Send>>,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("workspace", &self.workspace).finish_non_exhaustive()
+    }
+}
+
+/// Room for a stack; dropped, it is taken back.
+pub(crate) struct StackRoom<'a>(&'a Context);
+
+impl Drop for StackRoom<'_> {
+    fn drop(&mut self) {
+        self.0.tell_stacks(0);
+    }
 }
 
 impl Context {
     /// A call that may read files below `root`.
     pub fn with_workspace(root: PathBuf) -> Self {
         Self { workspace: Some(root), ..Self::default() }
+    }
+
+    /// A call whose memory is bounded: told how many bytes the engine's own stack reserves beside it, 0 once it is gone.
+    #[must_use]
+    pub fn with_stacks(self, stacks: impl Fn(usize) + Send + 'static) -> Self {
+        Self { stacks: Some(Box::new(stacks)), ..self }
+    }
+
+    pub(crate) fn stack_room(&self, bytes: usize) -> StackRoom<'_> {
+        self.tell_stacks(bytes);
+        StackRoom(self)
+    }
+
+    fn tell_stacks(&self, bytes: usize) {
+        if let Some(stacks) = &self.stacks {
+            stacks(bytes);
+        }
     }
 
     /// The folder that `workspace` engines may read.

@@ -9,6 +9,8 @@ pub mod context;
 pub mod engine;
 pub mod grammar;
 pub mod registry;
+pub mod stack;
+pub mod vector;
 pub mod versions;
 #[cfg(feature = "repository")]
 pub mod workspace;

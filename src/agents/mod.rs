@@ -29,6 +29,7 @@ use crate::app::{StartError, failed};
 use crate::config::Config;
 use crate::live::Watched;
 use crate::telemetry::Metrics;
+use crate::ws::Counts;
 use models::LiveModels;
 use steps::Threads;
 
@@ -42,6 +43,8 @@ const SWEEP_EVERY: Duration = Duration::from_secs(300);
 pub struct Agency {
     pub agents: Agents,
     pub tasks: Tasks,
+    /// Who has how many event streams of tasks open.
+    pub(crate) streams: Arc<Counts>,
     /// Where steps run; gone once it was stopped.
     _threads: Threads,
 }
@@ -81,7 +84,9 @@ impl Agency {
         let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
         ground.feed.register_source("agents", Arc::new(tasks.clone()));
         ground.feed.register_source("tasks", Arc::new(tasks.clone()));
-        Ok(Self { agents, tasks, _threads: threads })
+        // Whoever reads of tasks has said who it is.
+        let streams = Counts::new(0, config.agents.streams_per_key);
+        Ok(Self { agents, tasks, streams, _threads: threads })
     }
 
     /// What is done again and again: the figures for monitors, and what is left of old tasks.

@@ -29,6 +29,8 @@ pub struct Agents {
     pub planner_model: String,
     /// Steps of a task that a model plans.
     pub max_steps: usize,
+    /// Event streams of tasks that one key or person may have open.
+    pub streams_per_key: usize,
     /// How long an ended task can be read.
     pub keep_days: u64,
     /// Threads that steps run on; 0 is one for each core.
@@ -49,6 +51,7 @@ impl Default for Agents {
             retries: tasks.retries,
             planner_model: String::new(),
             max_steps: agents.max_steps,
+            streams_per_key: 16,
             keep_days: tasks.keep_ended.as_secs() / 86_400,
             threads: 0,
             files: Vec::new(),
@@ -85,6 +88,7 @@ impl Agents {
             ("queue_timeout_seconds", self.queue_timeout_seconds, 1, 30 * 86_400),
             ("retries", self.retries.into(), 0, 100),
             ("max_steps", self.max_steps as u64, 1, 200),
+            ("streams_per_key", self.streams_per_key as u64, 1, 10_000),
             ("keep_days", self.keep_days, 1, 3_650),
             ("threads", self.threads as u64, 0, 256),
         ];

@@ -8,6 +8,7 @@ mod access;
 mod admit;
 mod credential;
 mod metered;
+mod stay;
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -30,6 +31,7 @@ pub use access::{
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};
 pub use metered::{Anyone, Metered, Priced, Sent};
+pub use stay::staying;
 
 use crate::app::App;
 use crate::error::HttpError;

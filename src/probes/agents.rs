@@ -1,66 +1,186 @@
-//! The probes of engines and of agents' tasks.
+//! The probes of engines, of agents, and of their tasks.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use muster_actors::Kind;
-use muster_actors::engine::{EngineCall, Engines};
+use muster_actors::agent::Agents;
+use muster_actors::engine::{Behalf, EngineCall, EngineRunner as _, Engines};
 use muster_actors::health::{Probe, Verdict};
 use muster_actors::identity::By;
-use muster_actors::page::PageAsk;
-use muster_actors::task::{Asker, Filter, Tasks};
-use muster_engines::{Engine, Nature};
+use muster_actors::task::{Pulse, Tasks};
+use muster_engines::{Engine, Nature, vector};
 
-use super::SECOND;
+use super::{Parts, SECOND};
+use crate::live::Watched;
 
 /// Engines of one look.
 const IN_A_LOOK: usize = 5;
+/// For one look: below the health actor's own bound, so that a pool with much to do is told from a broken one.
+const A_LOOK: Duration = Duration::from_secs(4);
 /// Seconds that a task may wait.
 const LONG: u64 = 120;
 const TOO_LONG: u64 = 900;
 
-pub(super) fn all(engines: &Engines, tasks: &Tasks) -> Vec<Probe> {
-    let (engines, tasks, next) = (engines.clone(), tasks.clone(), Arc::new(AtomicUsize::new(0)));
+pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+    let (engines, agents, live) = (parts.engines.clone(), parts.agents.clone(), parts.live.clone());
+    let (tasks, runtime, rotation) = (parts.tasks.clone(), parts.tasks.clone(), Arc::<Rotation>::default());
     vec![
         Probe::new("engine-registry", 6, 60 * SECOND, move || {
-            let begin = next.fetch_add(IN_A_LOOK, Ordering::Relaxed);
-            examined(engines.clone(), begin)
+            let (rotation, engines) = (Arc::clone(&rotation), engines.clone());
+            async move { rotation.look(&engines).await }
         })
         .critical(),
-        Probe::new("task-queue", 5, 10 * SECOND, move || queued(tasks.clone())).critical(),
+        Probe::new("agent-registry", 3, 300 * SECOND, move || std::future::ready(resolved(&agents))).critical(),
+        Probe::new("agent-runtime", 5, 30 * SECOND, move || served(runtime.clone())).critical(),
+        Probe::new("task-queue", 5, 10 * SECOND, move || std::future::ready(queued(&tasks, &live))).critical(),
     ]
 }
 
-/// Runs the examples of some engines, others each time, through the pool.
-async fn examined(engines: Engines, begin: usize) -> Verdict {
-    let pure: Vec<&'static Engine> = muster_engines::all().filter(|engine| engine.nature == Nature::Pure).collect();
-    let mut failed = Vec::new();
-    for engine in pure.iter().copied().cycle().skip(begin % pure.len().max(1)).take(IN_A_LOOK.min(pure.len())) {
-        let call = EngineCall { engine, input: engine.example() };
-        match engines.run_for(call, &By::System).await {
-            Ok(answer) if answer.output.is_object() => {}
-            Ok(_) => failed.push(format!("{}: no object", engine.id)),
-            Err(busy) if busy.kind == Kind::Unavailable => return Verdict::Degraded(busy.message),
-            Err(error) => failed.push(format!("{}: {error}", engine.id)),
+/// Engines by their vectors, a few at a time; what failed counts until its next turn.
+#[derive(Default)]
+struct Rotation {
+    next: AtomicUsize,
+    failed: Mutex<BTreeMap<&'static str, String>>,
+}
+
+impl Rotation {
+    async fn look(&self, engines: &Engines) -> Verdict {
+        // What others need the operator's own folder for.
+        let pure: Vec<&'static Engine> = muster_engines::all().filter(|engine| engine.nature == Nature::Pure).collect();
+        if pure.is_empty() {
+            return Verdict::Unhealthy("there is no engine".to_owned());
+        }
+        let begin = self.next.fetch_add(IN_A_LOOK, Ordering::Relaxed) % pure.len();
+        let turn = pure.iter().copied().cycle().skip(begin).take(IN_A_LOOK.min(pure.len()));
+        let looked = tokio::time::timeout(A_LOOK, async {
+            for engine in turn {
+                match examined(engines, engine).await {
+                    Ok(wrong) => self.note(engine.id, wrong),
+                    Err(busy) => return Some(busy),
+                }
+            }
+            None
+        });
+        match looked.await {
+            Err(_) => Verdict::Degraded(format!("the engines gave no answer in {} s: they are busy", A_LOOK.as_secs())),
+            Ok(Some(busy)) => Verdict::Degraded(busy),
+            Ok(None) => self.verdict(),
         }
     }
-    match failed.len() {
-        0 if pure.is_empty() => Verdict::Unhealthy("there is no engine".to_owned()),
-        0 => Verdict::Healthy,
-        1 => Verdict::Degraded(failed.join("; ")),
-        _ => Verdict::Unhealthy(failed.join("; ")),
+
+    fn note(&self, engine: &'static str, wrong: Option<String>) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match wrong {
+            Some(wrong) => drop(failed.insert(engine, wrong)),
+            None => drop(failed.remove(engine)),
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = || failed.values().cloned().collect::<Vec<_>>().join("; ");
+        match failed.len() {
+            0 => Verdict::Healthy,
+            1 => Verdict::Degraded(told()),
+            _ => Verdict::Unhealthy(told()),
+        }
     }
 }
 
-/// Whether the tasks answer, and how long the oldest waits.
-async fn queued(tasks: Tasks) -> Verdict {
-    let one = PageAsk { limit: 1, after: None };
-    if let Err(error) = tasks.list(Filter::default(), one, &Asker::of(By::System)).await {
-        return Verdict::Unhealthy(error.to_string());
+/// What is wrong with an engine, by its vector and through the pool.
+///
+/// # Errors
+/// The pool has no room.
+async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<String>, String> {
+    let Some(vector) = vector::of(engine) else { return Ok(Some(format!("{} has no vector", engine.id))) };
+    let call = EngineCall { engine, input: vector.input.clone(), behalf: Behalf::of(&By::System) };
+    match engines.run(call).await {
+        Ok(answer) => Ok(vector.mismatches(&answer.output).into_iter().next()),
+        Err(busy) if busy.kind == Kind::Unavailable => Err(busy.message),
+        Err(error) => Ok(Some(format!("{}: {error}", engine.id))),
     }
-    match tasks.stats().oldest_seconds {
-        0..=LONG => Verdict::Healthy,
-        waits @ 0..=TOO_LONG => Verdict::Degraded(format!("a task waits for {waits} s")),
-        waits => Verdict::Unhealthy(format!("a task waits for {waits} s")),
+}
+
+/// Whether the catalogue checks whole, and every agent's engines are those of this program.
+fn resolved(agents: &Agents) -> Verdict {
+    let built: Vec<_> = muster_engines::all().collect();
+    let own = match Agents::built_in(&built) {
+        Err(mistakes) => return Verdict::Unhealthy(format!("the catalogue of agents: {mistakes}")),
+        Ok(own) => own,
+    };
+    if let Some(lost) = own.list().iter().find(|agent| agents.get(&agent.id).is_none()) {
+        return Verdict::Unhealthy(format!("the agent {} is not there", lost.id));
+    }
+    for agent in agents.list() {
+        let engines = agent.plan.iter().map(|step| step.engine).chain(agent.toolbox.iter().copied());
+        if let Some(strange) = engines.into_iter().find(|engine| muster_engines::by_id(engine.id).is_none()) {
+            return Verdict::Unhealthy(format!("{} calls {}, which is no engine", agent.id, strange.id));
+        }
+    }
+    match agents.warnings() {
+        [] => Verdict::Healthy,
+        [first, ..] => {
+            Verdict::Degraded(format!("this build lacks engines of {} agents: {first}", agents.warnings().len()))
+        }
+    }
+}
+
+/// Whether the actor of tasks answers, and the threads that steps run on begin what they are given.
+async fn served(tasks: Tasks) -> Verdict {
+    match tasks.pulse().await {
+        Err(error) => Verdict::Unhealthy(error.to_string()),
+        Ok(Pulse { actor, .. }) if actor > SECOND => {
+            Verdict::Degraded(format!("the tasks took {} ms to answer", actor.as_millis()))
+        }
+        Ok(Pulse { threads, .. }) if threads > SECOND => {
+            Verdict::Degraded(format!("a step waited {} ms for a thread", threads.as_millis()))
+        }
+        Ok(_) => Verdict::Healthy,
+    }
+}
+
+/// How long the oldest task waits, and whether there is room for more.
+fn queued(tasks: &Tasks, live: &Watched) -> Verdict {
+    let (stats, most) = (tasks.stats(), live.now().config.agents.max_live);
+    match stats.oldest_seconds {
+        waits if waits > TOO_LONG => Verdict::Unhealthy(format!("a task waits for {waits} s")),
+        waits if waits > LONG => Verdict::Degraded(format!("a task waits for {waits} s")),
+        _ if stats.live() * 10 >= most * 9 => {
+            Verdict::Degraded(format!("{} tasks live, and {most} may (agents.max_live)", stats.live()))
+        }
+        _ => Verdict::Healthy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_failed_counts_until_its_next_turn() {
+        let rotation = Rotation::default();
+        assert_eq!(rotation.verdict(), Verdict::Healthy);
+        rotation.note("a", Some("a: 1 in place of 2".to_owned()));
+        rotation.note("b", None);
+        assert_eq!(rotation.verdict(), Verdict::Degraded("a: 1 in place of 2".to_owned()));
+        rotation.note("b", Some("b broke".to_owned()));
+        assert_eq!(rotation.verdict(), Verdict::Unhealthy("a: 1 in place of 2; b broke".to_owned()));
+        rotation.note("a", None);
+        rotation.note("b", None);
+        assert_eq!(rotation.verdict(), Verdict::Healthy);
+    }
+
+    #[test]
+    fn agents_that_the_build_has_no_engines_for_are_told_and_lost_ones_are_a_failure() {
+        let all: Vec<_> = muster_engines::all().collect();
+        let whole = Agents::built_in(&all).unwrap();
+        let verdict = resolved(&whole);
+        assert_eq!(matches!(verdict, Verdict::Degraded(_)), !whole.warnings().is_empty(), "{verdict:?}");
+        assert!(!matches!(verdict, Verdict::Unhealthy(_)), "{verdict:?}");
+        let none = Agents::parse("[[category]]\nid = \"code\"\nname = \"Code\"\n", &all).unwrap();
+        assert!(matches!(resolved(&none), Verdict::Unhealthy(why) if why.contains("is not there")));
     }
 }

@@ -1,6 +1,6 @@
-//! `muster monitor` without a terminal.
+//! `muster monitor` without a terminal: by a key, and by a login that is kept.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 
@@ -11,8 +11,9 @@ use super::double::{Tasks, key};
 use crate::support::process::program;
 use crate::support::server::Muster;
 use crate::support::socket::until;
+use crate::support::{EMAIL, PASSWORD};
 
-fn monitor(muster: &Muster, key: Option<&str>, args: &[&str]) -> Command {
+pub(super) fn monitor(muster: &Muster, key: Option<&str>, args: &[&str]) -> Command {
     let mut command = program(muster.data.path());
     command.env("HOME", muster.data.path()).env_remove("XDG_CONFIG_HOME");
     command.args(["monitor", "--server", &format!("http://{}", muster.address)]).args(args);
@@ -22,7 +23,7 @@ fn monitor(muster: &Muster, key: Option<&str>, args: &[&str]) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout.clone()).unwrap()
 }
@@ -50,6 +51,53 @@ async fn who_is_not_let_in_is_told_why_and_how_to_mend_it() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(1) && error.contains(told), "{error}");
     }
+}
+
+/// Runs another command as the one who watches, with this on standard input.
+fn other(muster: &Muster, args: &[&str], input: &str) {
+    let mut command = program(muster.data.path());
+    command.env("HOME", muster.data.path()).env_remove("XDG_CONFIG_HOME").args(args);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    said(&child.wait_with_output().unwrap());
+}
+
+#[tokio::test]
+async fn whoever_logged_in_watches_without_a_key_until_the_logout() {
+    let muster = Muster::start("");
+    let tasks = Tasks::behind(&muster);
+    tasks.put("task_a", "key_other", Status::Running);
+    let url = format!("http://{}", muster.address);
+    other(&muster, &["login", "--server", &url], &format!("{EMAIL}\n{PASSWORD}\n"));
+    for _ in 0..2 {
+        let table = said(&monitor(&muster, None, &["--once"]).output().unwrap());
+        assert!(table.contains("task_a"), "an administrator sees everybody's: {table}");
+    }
+    // The token that is kept is over: it is refreshed, not asked for.
+    let kept = muster.data.path().join(".config/muster/session.json");
+    let mut session: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
+    session["token"] = Value::from("a.b.c");
+    std::fs::write(&kept, session.to_string()).unwrap();
+    let table = said(&monitor(&muster, None, &["--once"]).output().unwrap());
+    assert!(table.contains("task_a"), "{table}");
+    assert_ne!(serde_json::from_slice::<Value>(&std::fs::read(&kept).unwrap()).unwrap()["token"], session["token"]);
+    other(&muster, &["logout"], "");
+    let refused = monitor(&muster, None, &["--once"]).output().unwrap();
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && error.contains("muster login"), "{error}");
+}
+
+#[tokio::test]
+async fn a_token_of_a_login_by_e_mail_and_password_watches_too() {
+    let muster = Muster::start("");
+    let tasks = Tasks::behind(&muster);
+    tasks.put("task_a", "key_other", Status::Running);
+    let (_, login) = muster.client().without_key().login(EMAIL, PASSWORD).await;
+    let token = login.json()["data"]["token"].as_str().unwrap().to_owned();
+    let with = |token: &str| monitor(&muster, None, &["--once"]).env("MUSTER_TOKEN", token).output().unwrap();
+    assert!(said(&with(&token)).contains("task_a"));
+    let refused = with(&format!("{token}x"));
+    assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
 }
 
 /// A program that is ended with the test.

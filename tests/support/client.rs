@@ -105,6 +105,14 @@ impl Client {
         Events { status, headers, response, text: String::new(), kept: VecDeque::new(), whole: false }
     }
 
+    /// Reads an address as events.
+    pub async fn follow(&self, path: &str) -> Events {
+        let asked = self.request(Method::GET, path).header("accept", "text/event-stream");
+        let response = asked.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Events { status, headers, response, text: String::new(), kept: VecDeque::new(), whole: false }
+    }
+
     /// Makes a key and gives its whole text.
     pub async fn make_key(&self, body: &Value) -> String {
         let made = self.post("/api/v1/keys", body).await;

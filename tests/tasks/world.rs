@@ -18,7 +18,12 @@ health = \"unlimited\"
 ";
 
 pub fn server() -> Muster {
-    Muster::start(SETTINGS)
+    server_with("")
+}
+
+/// With other settings too.
+pub fn server_with(settings: &str) -> Muster {
+    Muster::start(&format!("{SETTINGS}{settings}"))
 }
 
 /// With a model that can call tools, as the catalogue says, and that says what this upstream does.

@@ -104,7 +104,7 @@ mod tests {
 
     fn filled(parameters: &[&str], task: &str) -> Accepted {
         let parameters: Vec<Parameter> = parameters.iter().map(|text| Parameter::parse(text).unwrap()).collect();
-        let mut accepted = accept(&parameters, Value::Null, task).unwrap();
+        let mut accepted = accept(&parameters, Value::Null, task);
         from_text(&parameters, &mut accepted, task);
         accepted
     }

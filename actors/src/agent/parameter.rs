@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 use super::reference::is_name;
 use crate::FieldError;
 
+/// Problems told of one request's params.
+const MAX_PROBLEMS: usize = 50;
+
 /// One parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
@@ -34,6 +37,8 @@ pub(super) struct Accepted {
     pub(super) params: Map<String, Value>,
     /// Required ones that were not given.
     pub(super) missing: Vec<String>,
+    /// What does not fit, or is not known, with its place below `body.params`.
+    pub(super) problems: Vec<FieldError>,
 }
 
 impl Parameter {
@@ -101,21 +106,19 @@ pub(super) fn schema(parameters: &[Parameter]) -> Value {
     })
 }
 
-/// Checks params and completes them. `null` is as good as nothing, and nothing at all as good as an empty object.
-///
-/// # Errors
-/// Every problem, with its place below `body.params`.
-pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Result<Accepted, Vec<FieldError>> {
+/// Checks params and completes them. `null` is as good as nothing, and nothing at all as good as an empty object. What is
+/// wrong and what is missing stand side by side: whether a missing one is a problem is the caller's to say.
+pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Accepted {
+    let mut accepted = Accepted::default();
     let given = match params {
         Value::Null => Map::new(),
         Value::Object(given) => given,
         other => {
             let shown = if other.is_array() { Value::Null } else { other };
-            return Err(vec![problem("type_error", &[], "must be an object of the agent's parameters", shown)]);
+            accepted.problems.push(problem("type_error", &[], "must be an object of the agent's parameters", shown));
+            return accepted;
         }
     };
-    let mut problems = Vec::new();
-    let mut accepted = Accepted::default();
     for parameter in parameters {
         match given.get(&parameter.name) {
             None | Some(Value::Null) => match parameter.default(task) {
@@ -125,7 +128,7 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Res
                 None => accepted.missing.push(parameter.name.clone()),
             },
             Some(value) => {
-                problems.extend(problems_of(parameter, value));
+                accepted.problems.extend(problems_of(parameter, value));
                 accepted.params.insert(parameter.name.clone(), value.clone());
             }
         }
@@ -136,9 +139,10 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Res
             [] => "is not known: this agent takes no params".to_owned(),
             known => format!("is not known: this agent takes {}", known.join(", ")),
         };
-        problems.push(problem("value_error", &[name], message, Value::Null));
+        accepted.problems.push(problem("value_error", &[name], message, Value::Null));
     }
-    if problems.is_empty() { Ok(accepted) } else { Err(problems) }
+    accepted.problems.truncate(MAX_PROBLEMS);
+    accepted
 }
 
 /// What is wrong with one value, with its place.

@@ -27,8 +27,7 @@ pub(super) struct Note {
 /// Params are changed by an instruction that is an object of JSON: `{"params": {...}}`. Any other is for a model to
 /// read, and is noted.
 pub(super) fn steered(agent: &Agent, view: &View) -> Steered {
-    let Accepted { mut params, .. } =
-        accept(&agent.parameters, fitting(agent, &view.params), &view.task).unwrap_or_default();
+    let Accepted { mut params, .. } = accept(&agent.parameters, fitting(agent, &view.params), &view.task);
     let mut notes = Vec::new();
     for instruction in &view.instructions {
         let effect = match changes(&instruction.text) {

@@ -15,7 +15,7 @@ use super::models::Models;
 use super::parameter::{accept, missing};
 use super::steer::{Steered, steered};
 use super::{fill, plan, writeup};
-use crate::engine::{EngineCall, EngineRunner};
+use crate::engine::{Behalf, EngineCall, EngineRunner};
 use crate::task::{
     Admission, Desk, Level, Next, StepAsk, StepError, StepKind, StepOutput, StepSpec, Usage, View, Waiting, Work,
 };
@@ -74,12 +74,15 @@ enum Duty {
 impl Work for AgentWork {
     fn admit(&self, agent: &str, task: &str, params: Value) -> Result<Admission, Error> {
         let agent = self.agents.get(agent).ok_or_else(|| unknown(agent))?;
-        let mut accepted = accept(&agent.parameters, params, task).map_err(invalid)?;
+        let mut accepted = accept(&agent.parameters, params, task);
         fill::from_text(&agent.parameters, &mut accepted, task);
         let has_model = self.models.planner().is_some();
         // A model reads the instruction itself.
-        if !accepted.missing.is_empty() && !has_model {
-            return Err(invalid(accepted.missing.iter().map(|name| missing(name)).collect()));
+        if !has_model {
+            accepted.problems.extend(accepted.missing.iter().map(|name| missing(name)));
+        }
+        if !accepted.problems.is_empty() {
+            return Err(invalid(accepted.problems));
         }
         let steps = u32::try_from(agent.plan.len()).unwrap_or(u32::MAX);
         let default_seconds = if has_model { SECONDS_WITH_A_MODEL } else { steps.saturating_mul(SECONDS_A_STEP) };
@@ -196,7 +199,7 @@ impl AgentWork {
             return Err(StepError::new(PARAMS_MISSING, detail, crate::task::Retry::Never));
         }
         let caller = Caller { agent: &agent.id, name, call: None };
-        self.run_engine(EngineCall { engine, input }, caller, desk).await
+        self.run_engine(EngineCall { engine, input, behalf: behalf(view) }, caller, desk).await
     }
 
     async fn called(
@@ -209,7 +212,7 @@ impl AgentWork {
     ) -> Result<StepOutput, StepError> {
         let found = {
             let past = history::read(view)?;
-            free::called(agent, &past, at).map(|(engine, input, _)| EngineCall { engine, input })
+            free::called(agent, &past, at).map(|(engine, input, _)| EngineCall { engine, input, behalf: behalf(view) })
         };
         let call = found.ok_or_else(|| broken(format!("the model's call {name} is not in the journal")))?;
         let caller = Caller { agent: &agent.id, name, call: Some(at) };
@@ -241,6 +244,11 @@ impl AgentWork {
             }
         }
     }
+}
+
+/// An engine is called in the name of the task's owner.
+fn behalf(view: &View) -> Behalf {
+    Behalf { actor: view.owner.id.clone(), task: Some(view.task_id.clone()) }
 }
 
 fn by_plan(agent: &Agent, view: &View, past: &[Past<'_>]) -> Next {

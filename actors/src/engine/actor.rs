@@ -120,7 +120,7 @@ async fn serve(
     options: Arc<EngineOptions>,
     run: Run,
 ) -> (Option<Process>, Result<EngineAnswer, Error>) {
-    let Run { call: EngineCall { engine, input }, gone } = run;
+    let Run { call: EngineCall { engine, input, .. }, gone } = run;
     let input = match encode(&input) {
         Ok(input) => input,
         Err(error) => return (process, Err(error)),

@@ -15,7 +15,6 @@ use super::actor::{Counts, PoolActor, Run};
 use super::options::EngineOptions;
 use super::runner::{EngineAnswer, EngineCall, EngineRunner};
 use crate::audit::AuditEntry;
-use crate::identity::By;
 use crate::supervise::{CallErrorKind, ChildSpec, Group, Handle};
 use crate::{Error, Kind};
 
@@ -76,19 +75,19 @@ impl Engines {
         }
     }
 
-    /// Runs an engine for somebody. A path that leaves the workspace folder is written into the audit log as theirs.
-    ///
-    /// # Errors
-    /// As of [`EngineRunner::run`].
-    pub async fn run_for(&self, call: EngineCall, by: &By) -> Result<EngineAnswer, Error> {
-        let engine = call.engine;
+    /// A path that leaves the workspace folder is written into the audit log as whose call it is.
+    async fn audited(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
+        let (engine, behalf) = (call.engine, call.behalf.clone());
         let answer = self.ask(call).await;
         if let Err(error) = &answer
             && error.code == Some("path_outside_workspace")
         {
-            let details = json!({ "engine": engine.id, "why": error.message });
-            let entry =
-                AuditEntry::new(self.options.clock.now(), by, "workspace_escape_refused", &engine.path(), details);
+            let mut details = json!({ "engine": engine.id, "why": error.message });
+            if let (Some(details), Some(task)) = (details.as_object_mut(), behalf.task) {
+                details.insert("task_id".to_owned(), task.into());
+            }
+            let now = self.options.clock.now();
+            let entry = AuditEntry::of(now, behalf.actor, "workspace_escape_refused", &engine.path(), details);
             let batch = Batch { ops: vec![entry.op()?], ..Batch::default() };
             self.options.store.commit(batch).await?;
         }
@@ -114,7 +113,7 @@ impl Engines {
 impl EngineRunner for Engines {
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>> {
         let engines = self.clone();
-        async move { engines.run_for(call, &By::System).await }.boxed()
+        async move { engines.audited(call).await }.boxed()
     }
 }
 

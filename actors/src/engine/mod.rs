@@ -16,5 +16,5 @@ mod worker;
 pub use actor::PoolActor;
 pub use engines::{EngineStats, Engines};
 pub use options::{EngineOptions, Worker};
-pub use runner::{EngineAnswer, EngineCall, EngineRunner, InProcess, refusal};
+pub use runner::{Behalf, EngineAnswer, EngineCall, EngineRunner, InProcess, refusal};
 pub use worker::{Bounds, work};

@@ -30,10 +30,17 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts one. It gets nothing of the server's environment: keys of providers stand there. It is of another process
-    /// group, so that a terminal's Ctrl-C leaves it alone while the server drains.
+    /// group, so that a terminal's Ctrl-C leaves it alone while the server drains. One arena of the allocator serves all
+    /// its threads: glibc would reserve 64 MiB of address space for each, which the bound of its memory would count.
     pub(super) fn start(worker: &Worker) -> io::Result<Self> {
         let mut command = Command::new(&worker.program);
-        command.args(&worker.args).env_clear().current_dir("/").process_group(0).kill_on_drop(true);
+        command
+            .args(&worker.args)
+            .env_clear()
+            .env("MALLOC_ARENA_MAX", "1")
+            .current_dir("/")
+            .process_group(0)
+            .kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let missing = || io::Error::other("a pipe is missing");

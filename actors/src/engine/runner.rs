@@ -9,6 +9,7 @@ use muster_engines::context::Wrong;
 use muster_engines::{Context, Engine, Failure};
 use serde_json::Value;
 
+use crate::identity::By;
 use crate::{Error, FieldError, Kind};
 
 /// One call of an engine.
@@ -16,6 +17,23 @@ use crate::{Error, FieldError, Kind};
 pub struct EngineCall {
     pub engine: &'static Engine,
     pub input: Value,
+    /// Whose call it is: what the audit log says of a path that leaves the workspace folder.
+    pub behalf: Behalf,
+}
+
+/// Whom something is done for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Behalf {
+    /// `usr_…`, `key_…` or `system`.
+    pub actor: String,
+    /// The task that it is done for, where it is one.
+    pub task: Option<String>,
+}
+
+impl Behalf {
+    pub fn of(by: &By) -> Self {
+        Self { actor: by.id().to_owned(), task: None }
+    }
 }
 
 /// What an engine gave.

@@ -16,8 +16,10 @@ use super::wire::{self, Head};
 
 /// Parsers recurse, and what they are given nests as deeply as its writer likes.
 const STACK: usize = 64 << 20;
-/// Address space for the stacks of threads that engines start themselves: reserved, and hardly ever touched.
-const OWN_STACKS: u64 = 320 << 20;
+/// The largest stack of a thread that an engine starts itself.
+const OWN_STACK: u64 = muster_engines::stack::STACK as u64;
+/// What a thread takes beside its stack: its guard pages, its local storage.
+const OF_A_THREAD: u64 = 1 << 20;
 /// The largest output in bytes.
 const MAX_OUTPUT: usize = 8 << 20;
 
@@ -75,9 +77,11 @@ fn serve(
 ) -> io::Result<()> {
     let mut output = BufWriter::new(output);
     let allowed = bounds.memory_mib << 20;
-    let base = confine(allowed)?;
+    let base = confine()?;
+    let memory = Memory { most: base.map(|base| base + allowed) };
+    memory.bound(0)?;
     for call in calls {
-        let (mut head, out) = answer(bounds, engines(call.number), &call.input);
+        let (mut head, out) = answer(bounds, memory, engines(call.number), &call.input);
         drop(call);
         let grown = size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
         head.retire |= grown;
@@ -90,15 +94,27 @@ fn serve(
 
 /// Sets the limits of this process; gives its size before any call. No file can be written, no core is dumped. Called on
 /// the engines' thread, so that its stack counts as there already.
-fn confine(allowed: u64) -> io::Result<Option<u64>> {
+fn confine() -> io::Result<Option<u64>> {
     Resource::CORE.set(0, 0)?;
     Resource::FSIZE.set(0, 0)?;
-    let base = size();
-    if let Some(base) = base {
-        let most = base + OWN_STACKS + allowed;
-        Resource::AS.set(most, most)?;
+    Ok(size())
+}
+
+/// The bound of this process's address space.
+#[derive(Clone, Copy)]
+struct Memory {
+    /// Without an engine's own stack; `None` where the system does not say how large a process is.
+    most: Option<u64>,
+}
+
+impl Memory {
+    /// Makes room for an engine's own stack of so many bytes beside the call's memory; 0 is without one. The stack is
+    /// reserved whole as its thread begins, so that nothing else finds room there.
+    fn bound(self, stack: u64) -> io::Result<()> {
+        let Some(most) = self.most else { return Ok(()) };
+        let room = if stack > 0 { stack.min(OWN_STACK) + OF_A_THREAD } else { 0 };
+        Resource::AS.set(most + room, most + OWN_STACK + OF_A_THREAD)
     }
-    Ok(base)
 }
 
 /// Bytes of address space; `None` where the system does not say.
@@ -109,7 +125,7 @@ fn size() -> Option<u64> {
 }
 
 /// Runs the engine; gives the head of the answer and the output.
-fn answer(bounds: &Bounds, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
+fn answer(bounds: &Bounds, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
     let failed =
         |failure: Failure, retire: bool| (Head { failure: Some(failure), retire, ..Head::default() }, Vec::new());
     let Some(engine) = engine else {
@@ -120,6 +136,8 @@ fn answer(bounds: &Bounds, engine: Option<&'static Engine>, input: &[u8]) -> (He
         Err(error) => return failed(Failure::internal(error), false),
     };
     let context = bounds.workspace.clone().map_or_else(Context::default, Context::with_workspace);
+    // Where the bound cannot be moved the thread cannot be had, and the engine says so.
+    let context = context.with_stacks(move |bytes| drop(memory.bound(bytes as u64)));
     let begun = Instant::now();
     // What a panic leaves behind is dropped with the call, and the process is not used again.
     let ran = catch_unwind(AssertUnwindSafe(|| engine.run(input, &context)));

@@ -1,6 +1,7 @@
 //! Tokens of sessions: made, and taken.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use muster_auth::dpop::{self, BoundBearer, Expected, JtiLimits, JtiStore, Proof, Scheme};
 use muster_auth::{AccessClaims, Confirmation, Expect, KeySet, RefreshClaims, TokenCache, Typ, mint, verify};
@@ -111,6 +112,39 @@ impl Tokens {
             session_id: session.id.clone(),
             bound: session.jkt.is_some(),
         })
+    }
+
+    /// Signs a token of a minute, takes it, and sees that it is not taken with another signature. It is of no session, and
+    /// so lets nobody in. Gives how long the key has signed.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn prove(&self, now: Millis) -> Result<Duration, Error> {
+        let (keys, at) = (self.keys()?, now.seconds());
+        let claims = AccessClaims {
+            iss: self.issuer.clone(),
+            aud: Typ::Access.audience().to_owned(),
+            sub: "health".to_owned(),
+            sid: "health".to_owned(),
+            jti: "health".to_owned(),
+            iat: at,
+            nbf: at,
+            exp: at + 60,
+            role: "viewer".to_owned(),
+            pv: 0,
+            cnf: None,
+        };
+        let broken = |what: String| Error::new(Kind::Internal, what);
+        let token = mint(&keys, Typ::Access, &claims).map_err(|error| broken(error.to_string()))?;
+        let take = |token: &str| verify::<AccessClaims>(&keys, token, Expect::access(&self.issuer), at);
+        take(&token).map_err(|error| broken(format!("a token that was signed here is refused: {error}")))?;
+        let (signed, signature) = token.rsplit_once('.').unwrap_or_default();
+        let other = if signature.starts_with('A') { "B" } else { "A" };
+        let forged = format!("{signed}.{other}{}", signature.get(1..).unwrap_or_default());
+        if take(&forged).is_ok() {
+            return Err(broken("a token with another signature was taken".to_owned()));
+        }
+        Ok(Duration::from_secs(at.saturating_sub(keys.current().use_from())))
     }
 
     /// The claims of a good access token. Whether its session lives is not looked at.

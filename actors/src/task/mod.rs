@@ -45,7 +45,7 @@ pub use record::{
     Basis, ControlRecord, Estimate, JournalEntry, Owner, Priority, Progress, Status, StepKind, StepRecord, StepStatus,
     TaskError, TaskRecord, Usage, Waiting,
 };
-pub use settings::{TaskSettings, TaskStats};
+pub use settings::{Pulse, TaskSettings, TaskStats};
 pub use tasks::Tasks;
 pub use tray::LogLine;
 pub use work::{

@@ -49,10 +49,26 @@ impl Default for TaskSettings {
     }
 }
 
+/// How fast tasks can be served now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pulse {
+    /// From a question to the actor's answer.
+    pub actor: Duration,
+    /// From when a step may begin to when it does.
+    pub threads: Duration,
+}
+
 impl TaskSettings {
     /// How long to wait after the nth failure of a step.
     pub(super) fn backoff(&self, failures: u32) -> Duration {
         (self.first_backoff * 2_u32.pow(failures.saturating_sub(1).min(16))).min(MAX_BACKOFF)
+    }
+}
+
+impl TaskStats {
+    /// Tasks that live.
+    pub fn live(&self) -> usize {
+        self.pending + self.queued + self.running + self.paused + self.waiting + self.retrying
     }
 }
 

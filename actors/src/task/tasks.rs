@@ -20,7 +20,7 @@ use super::operate::{Operate, OperateMany};
 use super::reads::{Get, ListLive, Match, Snapshot, Watch, Watched};
 use super::record::{JournalEntry, Status, TaskRecord};
 use super::recovery::EndInOrder;
-use super::settings::TaskStats;
+use super::settings::{Pulse, TaskStats};
 use super::stored;
 use super::tray::{LogLine, Trays};
 use super::work::Admission;
@@ -99,6 +99,21 @@ impl Tasks {
     /// Figures, as of at most a quarter of a second ago. Asks nobody.
     pub fn stats(&self) -> TaskStats {
         self.stats.borrow().clone()
+    }
+
+    /// How long the actor takes to answer, and the threads that steps run on to begin something.
+    ///
+    /// # Errors
+    /// `Unavailable`: the one or the other is not there.
+    pub async fn pulse(&self) -> Result<Pulse, Error> {
+        let begun = Instant::now();
+        self.handle.ask_within(PATIENCE, Get { id: String::new() }).await??;
+        let (actor, begun) = (begun.elapsed(), Instant::now());
+        if let Some(runtime) = &self.options.runtime {
+            let gone = |_| Error::new(Kind::Unavailable, "the threads that steps run on are gone");
+            runtime.spawn(async {}).await.map_err(gone)?;
+        }
+        Ok(Pulse { actor, threads: begun.elapsed() })
     }
 
     /// Accepts a task: it is durable when this resolves, and is not lost from then on.

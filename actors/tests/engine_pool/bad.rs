@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::sync::OnceLock;
 
+use muster_engines::stack::{STACK, on_stack};
 use muster_engines::{Context, Engine, Failure, Family, Nature};
 use serde_json::{Value, json};
 
@@ -39,8 +40,62 @@ pub static LEAKS: Engine = engine(10, "leaks", |_, _| {
 /// Nests its output more deeply than JSON is read.
 pub static NESTS: Engine = engine(11, "nests", |_, _| Ok((0..500).fold(json!(1), |inner, _| json!([inner]))));
 
-static ALL: [&Engine; 11] =
-    [&ECHO, &FOREVER, &BOMB, &DEEP, &PANICS, &LARGE, &ABORTS, &PROCESS, &WRITES, &LEAKS, &NESTS];
+/// Takes three quarters of the memory, and says that it had it.
+pub static FITS: Engine = engine(12, "fits", |_, _| Ok(json!({ "had": take(48) })));
+/// Takes half as much again as there is.
+pub static GREEDY: Engine = engine(13, "greedy", |_, _| Ok(json!({ "had": take(96) })));
+/// Recurses through three quarters of the largest stack, with three quarters of the memory beside it.
+pub static CLIMBS: Engine = engine(14, "climbs", |_, context| {
+    on_stack(
+        context,
+        STACK,
+        || Failure::internal("fallen"),
+        || {
+            let kept = black_box(vec![1_u8; 48 << 20]);
+            Ok(json!({ "climbed": climb(here()) >> 20, "had": kept.len() >> 20 }))
+        },
+    )
+});
+/// Takes more memory than there is on a stack of its own.
+pub static CLIMBS_GREEDILY: Engine = engine(15, "climbs-greedily", |_, context| {
+    on_stack(context, STACK, || Failure::internal("fallen"), || Ok(json!({ "had": take(96) })))
+});
+
+static ALL: [&Engine; 15] = [
+    &ECHO,
+    &FOREVER,
+    &BOMB,
+    &DEEP,
+    &PANICS,
+    &LARGE,
+    &ABORTS,
+    &PROCESS,
+    &WRITES,
+    &LEAKS,
+    &NESTS,
+    &FITS,
+    &GREEDY,
+    &CLIMBS,
+    &CLIMBS_GREEDILY,
+];
+
+/// So many MiB, touched.
+fn take(mib: usize) -> usize {
+    black_box(vec![1_u8; mib << 20]).len() >> 20
+}
+
+/// An address on the stack.
+fn here() -> usize {
+    let mark = 0_u8;
+    std::ptr::from_ref(black_box(&mark)).addr()
+}
+
+/// Bytes of stack behind `base` once there are enough.
+fn climb(base: usize) -> usize {
+    let frame = black_box([0_u8; 16 << 10]);
+    let taken = base.abs_diff(here());
+    if taken >= STACK / 4 * 3 { taken } else { climb(base) + usize::from(frame[0]) }
+}
 
 pub fn by_number(number: u16) -> Option<&'static Engine> {
     ALL.into_iter().find(|engine| engine.number == number)

@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use muster_actors::Kind;
-use muster_actors::identity::By;
+use muster_actors::engine::EngineRunner as _;
 use serde_json::json;
 
 use crate::WORKER;
-use crate::bad::{ABORTS, BOMB, DEEP, ECHO, FOREVER, LARGE, LEAKS, NESTS, PANICS, PROCESS, WRITES};
+use crate::bad::{
+    ABORTS, BOMB, CLIMBS, CLIMBS_GREEDILY, DEEP, ECHO, FITS, FOREVER, GREEDY, LARGE, LEAKS, NESTS, PANICS, PROCESS,
+    WRITES,
+};
 use crate::world::{call, children, kill, pid, run, until, with};
 
 type Test = fn();
@@ -19,6 +22,7 @@ pub const ALL: &[(&str, Test)] = &[
     ("a_thousand_calls_come_back_with_their_own_answers", a_thousand_calls),
     ("a_call_past_its_time_is_stopped_and_its_process_replaced", past_its_time),
     ("a_call_past_its_memory_is_told_the_bound", past_its_memory),
+    ("the_bound_is_the_one_that_is_told_with_a_large_stack_and_without", exact),
     ("a_stack_that_overflows_takes_nothing_along", overflow),
     ("a_panic_and_an_abort_are_faults_of_ours", broken),
     ("an_output_past_its_bounds_is_refused", outputs),
@@ -41,7 +45,7 @@ fn a_thousand_calls() {
                 let calls = (0..20).map(|nth| {
                     let input = json!({ "value": [round, nth, "ü", 0.1, -1.5e-7] });
                     let engines = engines.clone();
-                    async move { (engines.run_for(call(&ECHO, input.clone()), &By::System).await, input) }
+                    async move { (engines.run(call(&ECHO, input.clone())).await, input) }
                 });
                 for (answer, input) in join_all(calls).await {
                     assert_eq!(answer.unwrap().output, input);
@@ -78,6 +82,27 @@ fn past_its_memory() {
                 assert_eq!((refused.kind, refused.code), (Kind::TooLarge, Some("memory_exceeded")), "{refused}");
                 assert!(refused.message.contains("64 MiB"), "{refused}");
                 pid(&engines).await;
+            }
+        },
+    );
+}
+
+fn exact() {
+    with(
+        |options| options.workers = 1,
+        |engines| async move {
+            let had = run(&engines, &FITS).await.unwrap().output;
+            assert_eq!(had, json!({ "had": 48 }));
+            let climbed = run(&engines, &CLIMBS).await.unwrap().output;
+            assert_eq!(climbed["had"], 48);
+            assert!(climbed["climbed"].as_u64().unwrap() >= 192, "{climbed}");
+            // Behind a large stack in the same process, and on one.
+            for engine in [&GREEDY, &CLIMBS_GREEDILY] {
+                let old = pid(&engines).await;
+                run(&engines, &CLIMBS).await.unwrap();
+                assert_eq!(pid(&engines).await, old, "a stack that is gone is no memory that is kept");
+                let refused = run(&engines, engine).await.unwrap_err();
+                assert_eq!((refused.kind, refused.code), (Kind::TooLarge, Some("memory_exceeded")), "{refused}");
             }
         },
     );
@@ -120,7 +145,7 @@ fn outputs() {
                 assert_eq!(refused.kind, Kind::TooLarge, "{refused}");
             }
             let value = json!({ "value": "x".repeat(17 << 20) });
-            let refused = engines.run_for(call(&ECHO, value), &By::System).await.unwrap_err();
+            let refused = engines.run(call(&ECHO, value)).await.unwrap_err();
             assert_eq!(refused.kind, Kind::TooLarge, "{refused}");
             pid(&engines).await;
         },
@@ -245,7 +270,8 @@ fn confined() {
     with(
         |_| {},
         |engines| async move {
-            assert_eq!(run(&engines, &PROCESS).await.unwrap().output["variables"], 0);
+            // MALLOC_ARENA_MAX is the pool's own.
+            assert_eq!(run(&engines, &PROCESS).await.unwrap().output["variables"], 1);
             // The kernel may end it for the attempt, or refuse it.
             let wrote = run(&engines, &WRITES).await;
             assert!(!wrote.is_ok_and(|answer| answer.output["written"] == json!(true)));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use actix_rt::{Arbiter, System};
 use muster_actors::clock::Clock;
-use muster_actors::engine::{EngineAnswer, EngineCall, EngineOptions, Engines, Worker};
+use muster_actors::engine::{Behalf, EngineAnswer, EngineCall, EngineOptions, EngineRunner as _, Engines, Worker};
 use muster_actors::supervise::Tree;
 use muster_actors::{Error, identity::By};
 use muster_engines::Engine;
@@ -43,12 +43,12 @@ where
 }
 
 pub fn call(engine: &'static Engine, input: Value) -> EngineCall {
-    EngineCall { engine, input }
+    EngineCall { engine, input, behalf: Behalf::of(&By::System) }
 }
 
 /// Runs an engine with nothing.
 pub async fn run(engines: &Engines, engine: &'static Engine) -> Result<EngineAnswer, Error> {
-    engines.run_for(call(engine, json!({})), &By::System).await
+    engines.run(call(engine, json!({}))).await
 }
 
 /// The process that the next call gets.

@@ -4,11 +4,11 @@ mod changelog_build;
 mod code_clones;
 #[cfg(feature = "ast")]
 mod code_complexity;
-#[cfg(feature = "ast")]
 mod code_outline;
 #[cfg(feature = "repository")]
 mod code_search;
 mod dependency_graph;
+mod language;
 mod licence_detect;
 mod openapi_diff;
 mod patch_analyse;
@@ -33,7 +33,6 @@ pub static ENGINES: &[&Engine] = &[
     &repo_tree::ENGINE,
     #[cfg(feature = "repository")]
     &code_search::ENGINE,
-    #[cfg(feature = "ast")]
     &code_outline::ENGINE,
     #[cfg(feature = "ast")]
     &code_complexity::ENGINE,

@@ -13,7 +13,6 @@ mod json_schema_validate;
 mod json_transform;
 mod record_linkage;
 mod series_resample;
-mod stack;
 mod table_anonymise;
 mod table_expectations;
 #[cfg(feature = "tables")]

@@ -8,6 +8,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::call;
+use crate::stack::on_stack;
 use crate::{Context, Engine, Failure, Family, Nature};
 
 pub static ENGINE: Engine = Engine {
@@ -74,16 +75,13 @@ fn calculate(input: Input, context: &Context) -> Result<Output, Failure> {
         accept("to", to)?;
         expression = format!("({expression} to {to})");
     }
-    let thread = std::thread::Builder::new().stack_size(STACK);
-    let (plain, long) = std::thread::scope(|scope| {
-        let both = || {
-            let plain = evaluate(&expression)?;
-            let long = evaluate(&format!("{expression} to decimal to {} sf", input.digits.saturating_add(GUARD)));
-            Ok((plain, long.ok()))
-        };
-        let running = thread.spawn_scoped(scope, both).map_err(Failure::internal)?;
-        running.join().unwrap_or_else(|_| Err("cannot be evaluated: write it more simply".to_owned())).map_err(refusal)
-    })?;
+    let both = || {
+        let plain = evaluate(&expression).map_err(refusal)?;
+        let long = evaluate(&format!("{expression} to decimal to {} sf", input.digits.saturating_add(GUARD)));
+        Ok((plain, long.ok()))
+    };
+    let fallen = || refusal("cannot be evaluated: write it more simply".to_owned());
+    let (plain, long) = on_stack(context, STACK, fallen, both)?;
     Ok(told(plain, long, input.digits, context))
 }
 

@@ -229,9 +229,32 @@ fn print(text: &str) -> Result<(), String> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| error.to_string())
 }
 
-/// The live table.
+/// The live table, until the operator has had enough or a signal ends it: either way the terminal is as it was.
 async fn watch(server: &str, credential: &Credential) -> Result<(), String> {
+    // Before the terminal is taken: from then on no signal may end the program where it stands.
+    let told = told_to_end().map_err(|error| error.to_string())?;
     let _terminal = Terminal::take().map_err(|error| format!("{error}: use --plain where there is no terminal"))?;
+    tokio::select! {
+        shown = show(server, credential) => shown,
+        () = told => Ok(()),
+    }
+}
+
+/// Resolves at the first signal that asks the program to end. Keys send none while the terminal is taken; others may, and
+/// a terminal that is closed does.
+///
+/// # Errors
+/// The system takes no handler.
+fn told_to_end() -> std::io::Result<impl Future<Output = ()>> {
+    let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
+    let mut signals = kinds.map(signal).into_iter().collect::<std::io::Result<Vec<_>>>()?;
+    Ok(async move {
+        let first = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        futures::future::select_all(first).await;
+    })
+}
+
+async fn show(server: &str, credential: &Credential) -> Result<(), String> {
     let (mut model, mut tries, mut pressed) = (Model::default(), 0, term::pressed());
     let mut size = Terminal::size();
     loop {

@@ -64,7 +64,8 @@ impl Drop for Terminal {
         // A terminal that is gone needs nothing back.
         let _ = say("\x1b[?25h\x1b[?1049l");
         if stty(&[&self.before]).is_err() {
-            eprintln!("the terminal stays as it is: run `stty sane`");
+            // Where standard error is that terminal it may be gone too.
+            let _ = writeln!(io::stderr(), "the terminal stays as it is: run `stty sane`");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The handlers.
 
 use actix_web::{HttpRequest, web};
-use muster_actors::engine::EngineCall;
+use muster_actors::engine::{Behalf, EngineCall, EngineRunner as _};
 use muster_actors::{Error, Kind};
 use muster_engines::{Engine, Family};
 use serde::Deserialize;
@@ -84,8 +84,8 @@ pub async fn run(
     app: web::Data<App>,
 ) -> Result<web::Json<EngineRun>, HttpError> {
     let engine = engine_of(&number)?;
-    let call = EngineCall { engine, input: request.body.0 };
-    let answer = app.engines.run_for(call, &acting(&http)?).await?;
+    let call = EngineCall { engine, input: request.body.0, behalf: Behalf::of(&acting(&http)?) };
+    let answer = app.engines.run(call).await?;
     Ok(web::Json(EngineRun {
         engine: engine.id,
         number: engine.number,

@@ -1,17 +1,12 @@
 //! `GET /api/v1/realtime/sse`
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use muster_actors::feed::Position;
-use muster_actors::identity::{By, Scheme};
-use muster_actors::{Error, Kind, Millis};
-use serde::Deserialize;
+use muster_actors::{Error, Kind};
 
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{Guarded, Listening, address_of, app, caller_of};
-use crate::ws::protocol::{Subject, Who};
-use crate::ws::{self, Admitted, Shard, read_positions};
+use crate::guard::{Guarded, Listening, staying};
+use crate::ws::{self, read_positions};
 
 /// Most channels of one stream, as of one socket.
 const MOST: usize = 128;
@@ -50,27 +45,8 @@ pub async fn listen(
     if shard.sockets().ending() {
         return Err(HttpError::new(Kind::Unavailable, "the server is stopping: connect again"));
     }
-    let admitted = admitted(&request, &shard).await?;
+    let admitted = staying(&request).await?;
     Ok(ws::listen(shard, &request, admitted, channels)?)
-}
-
-/// The caller, with what becomes of its session or key while the stream is open.
-async fn admitted(request: &HttpRequest, shard: &Shard) -> Result<Admitted, HttpError> {
-    let admission = &shard.sockets().admission;
-    let (scheme, token) = ws::bearer(request).unwrap_or((Scheme::Bearer, String::new()));
-    match caller_of(request)?.by {
-        Some(By::Person(person)) => {
-            let watch = admission.watch(&person.session_id);
-            let watch =
-                watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
-            Ok(Admitted { who: Who { subject: Subject::Person(person), exp: end_of(&token) }, watch })
-        }
-        _ => {
-            let url = address_of(&*app(request)?, request);
-            let admitted = admission.authenticate(scheme, token, None, &url).await;
-            admitted.map_err(|_| HttpError::new(Kind::Unauthenticated, "the key is not good any more"))
-        }
-    }
 }
 
 fn positioned(channels: Vec<String>, request: &HttpRequest) -> Result<Vec<(String, Option<Position>)>, Error> {
@@ -86,15 +62,4 @@ fn positioned(channels: Vec<String>, request: &HttpRequest) -> Result<Vec<(Strin
         Error::field(Kind::Invalid, &["header", "Last-Event-ID"], wrong, id.into())
     })?;
     Ok(channels.into_iter().zip(positions).collect())
-}
-
-/// When a token that the guard let in ends.
-fn end_of(token: &str) -> Millis {
-    #[derive(Deserialize)]
-    struct Claims {
-        exp: u64,
-    }
-    let claims = token.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
-    let claims = claims.and_then(|claims| serde_json::from_slice::<Claims>(&claims).ok());
-    Millis(claims.map_or(0, |claims| claims.exp.saturating_mul(1000)))
 }

@@ -102,7 +102,9 @@ pub struct ControlAnswer {
     #[schema(value_type = String)]
     pub status: Status,
     pub seq: u64,
-    /// What becomes of the step in flight: `dropped`, or `detached` where its late result is fenced off.
+    /// What becomes of the step in flight. `dropped`: a provider's connection is closed, an engine's process ends, the
+    /// embedded model stops at its next step. `detached`, where work went on and its late result were fenced off, is never
+    /// given: there is no such step.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub abort: Option<Abort>,

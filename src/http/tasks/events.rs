@@ -1,34 +1,23 @@
 //! What happened to a task: its journal and its logs, as a page or as a stream.
 
-use std::collections::VecDeque;
-use std::time::Duration;
-
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use bytes::Bytes;
 use futures::stream;
 use muster_actors::task::{Asker, JournalEntry, Level, LogLine, Tasks};
 use muster_actors::{Error, Kind, Millis};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use tokio::time::Instant;
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::read::number;
+use super::stream::Stream;
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{AgentsRead, Guarded, acting};
+use crate::guard::{AgentsRead, Guarded, acting, staying};
 
 /// Entries and lines of a page.
 const DEFAULT_LIMIT: u64 = 200;
 const MAX_LIMIT: u64 = 1_000;
-/// How long new lines of the log wait for their reader.
-const LINES_EVERY: Duration = Duration::from_secs(1);
-/// A comment line keeps an idle line open through proxies.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// A stream ends after so long; its reader comes again, and shows a credential again.
-const MAX_STREAM: Duration = Duration::from_secs(600);
-
 #[derive(Debug, Deserialize, IntoParams)]
 pub struct EventsQuery {
     /// Entries behind this `seq` only.
@@ -82,7 +71,9 @@ pub struct TaskEvents {
 ///
 /// With `Accept: text/event-stream` as server-sent events, until the task has ended: `event` is an entry's name, or
 /// `log`; `data` as in the page; `id` is `<seq>-<n>` and, sent back as `Last-Event-ID`, goes on behind it. A stream ends
-/// after ten minutes at most: come again.
+/// after ten minutes at most, or with its token: come again. Where its session or key is revoked it ends at once, behind
+/// `event: close` with a `code` and `reason` of the sockets' table, and so it does where the caller's rights change. One
+/// key or person may have `agents.streams_per_key` of them (16); further ones are 429.
 #[utoipa::path(get, operation_id = "task_events", path = "/api/v1/tasks/{id}/events", tag = "tasks",
     params(("id" = String, Path), EventsQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "Of a stream: where its reader stands")),
@@ -108,11 +99,12 @@ pub async fn events(
     reader.resume(&http)?;
     // Whoever may not see it is told so before a stream begins.
     reader.tasks().get(&reader.id, &reader.asker).await?;
+    let stream = Stream::open(reader, staying(&http).await?)?;
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
         .insert_header(("x-accel-buffering", "no"))
-        .streaming(stream::unfold(Stream::new(reader), Stream::next)))
+        .streaming(stream::unfold(stream, Stream::next)))
 }
 
 fn wants_stream(http: &HttpRequest) -> bool {
@@ -121,17 +113,17 @@ fn wants_stream(http: &HttpRequest) -> bool {
 }
 
 /// Where a reader of one task stands.
-struct Reader {
-    app: web::Data<App>,
-    id: String,
-    asker: Asker,
-    after: u64,
-    line: u64,
+pub(super) struct Reader {
+    pub(super) app: web::Data<App>,
+    pub(super) id: String,
+    pub(super) asker: Asker,
+    pub(super) after: u64,
+    pub(super) line: u64,
     limit: usize,
 }
 
 impl Reader {
-    fn tasks(&self) -> &Tasks {
+    pub(super) fn tasks(&self) -> &Tasks {
         &self.app.agency.tasks
     }
 
@@ -146,7 +138,7 @@ impl Reader {
     }
 
     /// What is there behind where it stands; it stands behind that then.
-    async fn page(&mut self) -> Result<TaskEvents, Error> {
+    pub(super) async fn page(&mut self) -> Result<TaskEvents, Error> {
         let entries = self.tasks().events(&self.id, &self.asker, self.after, self.limit).await?;
         let lines = self.tasks().logs(&self.id, &self.asker, self.line, self.limit).await?;
         self.after = entries.last().map_or(self.after, |entry| entry.seq);
@@ -161,72 +153,4 @@ impl Reader {
             after_line: self.line,
         })
     }
-}
-
-/// A stream of server-sent events.
-struct Stream {
-    reader: Reader,
-    until: Instant,
-    quiet_since: Instant,
-    ready: VecDeque<Bytes>,
-    over: bool,
-}
-
-impl Stream {
-    fn new(reader: Reader) -> Self {
-        let now = Instant::now();
-        Self { reader, until: now + MAX_STREAM, quiet_since: now, ready: VecDeque::new(), over: false }
-    }
-
-    async fn next(mut self) -> Option<(Result<Bytes, actix_web::Error>, Self)> {
-        loop {
-            if let Some(frame) = self.ready.pop_front() {
-                self.quiet_since = Instant::now();
-                return Some((Ok(frame), self));
-            }
-            if self.over || Instant::now() >= self.until || self.reader.app.draining() {
-                return None;
-            }
-            if self.quiet_since.elapsed() >= KEEP_ALIVE {
-                self.ready.push_back(Bytes::from_static(b": still here\n\n"));
-                continue;
-            }
-            if let Err(error) = self.read().await {
-                let detail = json!({ "detail": error.message });
-                self.ready.push_back(framed("error", self.reader.after, self.reader.line, &detail));
-                self.over = true;
-            }
-        }
-    }
-
-    /// What is new; where nothing is, waits for a change.
-    async fn read(&mut self) -> Result<(), Error> {
-        let (mut seq, mut n) = (self.reader.after, self.reader.line);
-        // The state first: what it brought is in the journal then.
-        let ended = self.reader.tasks().get(&self.reader.id, &self.reader.asker).await?.status.ended();
-        let page = self.reader.page().await?;
-        for line in &page.logs {
-            n = line.n;
-            self.ready.push_back(framed("log", seq, n, line));
-        }
-        for event in &page.events {
-            seq = event.seq;
-            self.ready.push_back(framed(&event.event, seq, n, event));
-        }
-        if self.ready.is_empty() {
-            if ended {
-                self.over = true;
-            } else {
-                let reader = &self.reader;
-                reader.tasks().wait(&reader.id, &reader.asker, Some(reader.after), LINES_EVERY).await?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn framed(name: &str, seq: u64, n: u64, data: &impl Serialize) -> Bytes {
-    // Our own types: serializing them into memory cannot fail.
-    let data = serde_json::to_string(data).unwrap_or_default();
-    format!("id: {seq}-{n}\nevent: {name}\ndata: {data}\n\n").into()
 }

@@ -6,6 +6,7 @@ mod control;
 mod events;
 mod filter;
 mod read;
+mod stream;
 
 use actix_web::web;
 use utoipa::OpenApi;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::sample;
 use crate::agent::{Models, Settle, Speech};
-use crate::engine::{EngineAnswer, EngineCall, EngineRunner};
+use crate::engine::{Behalf, EngineAnswer, EngineCall, EngineRunner};
 use crate::provider::{ChainError, ChatAsk, Settlement, StreamEnd};
 use crate::{Error, Kind};
 
@@ -22,6 +22,7 @@ type Answers = HashMap<&'static str, VecDeque<Result<Value, Error>>>;
 pub(super) struct Bench {
     answers: Mutex<Answers>,
     calls: Mutex<Vec<(&'static str, Value)>>,
+    behalf: Mutex<Option<Behalf>>,
 }
 
 impl Bench {
@@ -39,8 +40,14 @@ impl Bench {
         self.calls().into_iter().map(|(engine, _)| engine).collect()
     }
 
+    /// Whom the last call was for.
+    pub(super) fn behalf(&self) -> Option<Behalf> {
+        self.behalf.lock().unwrap().clone()
+    }
+
     fn answer(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
         self.calls.lock().unwrap().push((call.engine.id, call.input.clone()));
+        *self.behalf.lock().unwrap() = Some(call.behalf);
         call.engine.accept(call.input).map_err(refused)?;
         let told = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
         let outputs = || call.engine.fields().outputs.iter().map(|field| (field.name.clone(), sample(&field.kind)));

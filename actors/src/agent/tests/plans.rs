@@ -9,6 +9,7 @@ use super::double::Bench;
 use super::driver::{Driver, End};
 use super::{agents, sample};
 use crate::agent::{Agent, AgentOptions, Given, NoModels};
+use crate::engine::Behalf;
 use crate::task::{Retry, StepKind};
 use crate::{Error, Kind};
 
@@ -49,6 +50,14 @@ async fn every_plan_runs_whole_where_everything_is_given() {
         }
         assert_eq!(result["skipped"], json!([]));
     }
+}
+
+#[tokio::test]
+async fn an_engine_is_called_in_the_name_of_the_tasks_owner() {
+    let bench = Arc::new(Bench::default());
+    driver(&bench).start("code-explorer", "look", Value::Null).result().await;
+    let behalf = Behalf { actor: "key_1".to_owned(), task: Some("task_1".to_owned()) };
+    assert_eq!(bench.behalf(), Some(behalf));
 }
 
 #[tokio::test]

@@ -307,6 +307,14 @@ impl Identity {
         Ok(self.tokens.keys()?.jwks())
     }
 
+    /// Whether tokens that are signed now are taken, and altered ones are not; gives how long the key has signed.
+    ///
+    /// # Errors
+    /// `Internal`: what does not hold. `Unavailable`: there are no keys yet.
+    pub fn prove_tokens(&self) -> Result<Duration, Error> {
+        self.tokens.prove(self.clock.now())
+    }
+
     /// Publishes the next signing key, which signs once every verifier had time to learn of it.
     pub async fn rotate_keys(&self, by: By) -> Result<Vec<Change>, Error> {
         self.signing.ask(Rotate { by }).await?

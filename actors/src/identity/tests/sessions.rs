@@ -94,3 +94,15 @@ fn an_access_token_ends_after_its_quarter_of_an_hour() {
         assert!(house.admit(&done.token).is_err());
     });
 }
+
+#[test]
+fn tokens_prove_themselves_and_the_one_that_proves_lets_nobody_in() {
+    run(|tree| async move {
+        let house = House::new(&tree).await;
+        assert!(
+            house.identity.prove_tokens().unwrap() < std::time::Duration::from_secs(60),
+            "a new house has a new key"
+        );
+        assert!(house.identity.watch_session("health").is_none());
+    });
+}

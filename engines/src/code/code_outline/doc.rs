@@ -1,12 +1,15 @@
 //! What comments and docstrings say, without their marks.
 
+use crate::code::language::Language;
+#[cfg(feature = "ast")]
+use crate::code::syntax::text;
+#[cfg(feature = "ast")]
 use tree_sitter::Node;
-
-use crate::code::syntax::{Language, text};
 
 /// The longest doc, in characters.
 const MAX_DOC: usize = 2_000;
 /// Comments that may stand before a docstring.
+#[cfg(feature = "ast")]
 const BEFORE: u32 = 8;
 
 /// What the comments before a definition say; in Rust and Java only those that are meant as documentation.
@@ -42,7 +45,8 @@ fn without_marks(comment: &str) -> String {
     line.strip_prefix(' ').unwrap_or(line).to_owned()
 }
 
-/// A Python definition's docstring, with its indentation taken off as `inspect.cleandoc` does.
+/// A Python definition's docstring.
+#[cfg(feature = "ast")]
 pub(super) fn docstring(node: Node<'_>, source: &str, language: Language) -> Option<String> {
     if language != Language::Python {
         return None;
@@ -54,7 +58,12 @@ pub(super) fn docstring(node: Node<'_>, source: &str, language: Language) -> Opt
         "expression_statement" => first.named_child(0).filter(|child| child.kind() == "string")?,
         _ => return None,
     };
-    let literal = text(string, source).trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    docstring_of(text(string, source))
+}
+
+/// What a string says as a docstring, with its indentation taken off as `inspect.cleandoc` does.
+pub(super) fn docstring_of(literal: &str) -> Option<String> {
+    let literal = literal.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let quoted = ["\"\"\"", "'''", "\"", "'"]
         .iter()
         .find_map(|mark| literal.strip_prefix(mark).map(|rest| rest.strip_suffix(mark).unwrap_or(rest)))?;

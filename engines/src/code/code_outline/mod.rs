@@ -1,15 +1,21 @@
 //! q189: code outline.
 
+#[cfg(feature = "ast")]
 mod definitions;
 mod doc;
+// Also where it is only compared with the grammars.
+#[cfg(any(test, not(feature = "ast")))]
+mod lexical;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "ast")]
 mod walk;
 
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "ast")]
 use super::syntax;
 use crate::engine::call;
 use crate::{Context, Engine, Failure, Family, Nature};
@@ -32,7 +38,7 @@ pub static ENGINE: Engine = Engine {
         "errors:integer:-",
         "language:string:-",
     ],
-    method: "tree-sitter grammars with tags queries per language; parse-error node count.",
+    method: "tree-sitter grammars with tags queries per language; parse-error node count. A build without the grammars reads words, brackets and indentation, and says so in a warning.",
     reference: "tree-sitter tags.scm corpora of each grammar; Language Server Protocol 3.17 SymbolKind",
     example: r#"{
         "source": "use std::fmt;\n\n/// A point.\npub struct Point { x: f64 }\n\nimpl Point {\n    /// Where it is.\n    pub fn x(&self) -> f64 { self.x }\n}\n",
@@ -45,7 +51,10 @@ pub static ENGINE: Engine = Engine {
 /// Most symbols, and most imports, of one source.
 const MAX_SYMBOLS: usize = 10_000;
 
+/// The longest signature, in characters.
+const MAX_SIGNATURE: usize = 300;
 /// The widest error, in parts, around which symbols are looked for: a query's time grows with its square.
+#[cfg(feature = "ast")]
 const MAX_ERROR: u32 = 4_000;
 
 #[derive(Deserialize)]
@@ -81,6 +90,12 @@ struct Symbol {
     parent: String,
 }
 
+#[cfg(not(feature = "ast"))]
+fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
+    lexical::outline(&input, context)
+}
+
+#[cfg(feature = "ast")]
 fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
     let (language, tree) = syntax::choose(&input.source, &input.language, input.filename.as_deref(), context)?;
     let errors = syntax::errors(&tree);
@@ -90,12 +105,31 @@ fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
         context.warn(format!("most of it could not be read as {}: no symbols are told", language.name()));
         definitions::Found::default()
     };
-    let mut symbols = walk::symbols(&tree, &input.source, language, &found);
-    let mut imports = found.imports;
-    if symbols.len() > MAX_SYMBOLS || imports.len() > MAX_SYMBOLS {
+    let symbols = walk::symbols(&tree, &input.source, language, &found);
+    let output = Output { symbols, imports: found.imports, errors: errors.count, language: language.name() };
+    Ok(bounded(output, context))
+}
+
+/// No more than the most symbols and imports.
+fn bounded(mut output: Output, context: &Context) -> Output {
+    if output.symbols.len() > MAX_SYMBOLS || output.imports.len() > MAX_SYMBOLS {
         context.warn(format!("only the first {MAX_SYMBOLS} symbols and imports are told"));
-        symbols.truncate(MAX_SYMBOLS);
-        imports.truncate(MAX_SYMBOLS);
+        output.symbols.truncate(MAX_SYMBOLS);
+        output.imports.truncate(MAX_SYMBOLS);
     }
-    Ok(Output { symbols, imports, errors: errors.count, language: language.name() })
+    output
+}
+
+/// What stands before a definition's body, on one line.
+fn one_line(head: &str) -> String {
+    let mut line = String::new();
+    for word in head.split_whitespace() {
+        if line.len() > MAX_SIGNATURE {
+            break;
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.extend(word.chars().take(MAX_SIGNATURE));
+    }
+    let line: String = line.chars().take(MAX_SIGNATURE).collect();
+    line.trim_end_matches([';', ':', ' ']).to_owned()
 }

@@ -5,11 +5,8 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use super::definitions::{Definition, Found};
-use super::{MAX_SYMBOLS, Symbol, doc};
+use super::{MAX_SYMBOLS, Symbol, doc, one_line};
 use crate::code::syntax::{Below, Language, Moved, advance, text};
-
-/// The longest signature, in characters.
-const MAX_SIGNATURE: usize = 300;
 
 /// Stand between a comment and what it tells of.
 const ATTRIBUTES: [&str; 3] = ["attribute_item", "decorator", "marker_annotation"];
@@ -164,16 +161,7 @@ fn signature(node: Node<'_>, source: &str) -> String {
         Some(body) => source.get(node.start_byte()..body.start_byte()).unwrap_or(whole),
         None => whole.split_once('{').map_or(whole, |(head, _)| head),
     };
-    let mut line = String::new();
-    for word in head.split_whitespace() {
-        if line.len() > MAX_SIGNATURE {
-            break;
-        }
-        line.push_str(if line.is_empty() { "" } else { " " });
-        line.extend(word.chars().take(MAX_SIGNATURE));
-    }
-    let line: String = line.chars().take(MAX_SIGNATURE).collect();
-    line.trim_end_matches([';', ':', ' ']).to_owned()
+    one_line(head)
 }
 
 fn body(node: Node<'_>) -> Option<Node<'_>> {

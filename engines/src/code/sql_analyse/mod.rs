@@ -16,6 +16,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::engine::call;
+use crate::stack::on_stack;
 use crate::{Context, Engine, Failure, Family, Nature};
 
 pub static ENGINE: Engine = Engine {
@@ -100,11 +101,8 @@ fn analyse(input: Input, context: &Context) -> Result<Output, Failure> {
     if input.sql.len() > MAX_SQL {
         return Err(Failure::too_large(format!("at most {MAX_SQL} bytes of SQL are read in one call")));
     }
-    let thread = std::thread::Builder::new().stack_size(STACK);
-    let mut output = std::thread::scope(|scope| {
-        let running = thread.spawn_scoped(scope, || read(&input)).map_err(Failure::internal)?;
-        running.join().map_err(|_| Failure::internal("the analysis of the SQL stopped"))
-    })??;
+    let fallen = || Failure::internal("the analysis of the SQL stopped");
+    let mut output = on_stack(context, STACK, fallen, || read(&input))?;
     if output.problems.len() > MAX_PROBLEMS {
         output.problems.truncate(MAX_PROBLEMS);
         context.warn(format!("only the first {MAX_PROBLEMS} problems are told"));

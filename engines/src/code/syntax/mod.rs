@@ -1,4 +1,4 @@
-//! Source code as a syntax tree: the languages of this family, which of them a text is in, and its parse.
+//! Source code as a syntax tree: which language a text is in, and its parse.
 
 mod detect;
 
@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree, TreeCursor};
 
+pub use super::language::Language;
+use super::language::MAX_SOURCE;
 use crate::Failure;
 pub use detect::choose;
 
-/// The longest source that is parsed, in bytes.
-pub const MAX_SOURCE: usize = 512 * 1024;
 /// The deepest tree of those engines whose library goes down into it by recursion.
 pub const MAX_NESTING: usize = 1_000;
 /// A parser reports its progress about every 100 operations: for source code once in 60 to 100 bytes, and once in 30
@@ -18,42 +18,7 @@ pub const MAX_NESTING: usize = 1_000;
 const LEAST_REPORTS: usize = 2_000;
 const BYTES_OF_A_REPORT: usize = 8;
 
-/// A language with a grammar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    Rust,
-    Python,
-    JavaScript,
-    TypeScript,
-    /// TypeScript with elements of JSX, where a cast cannot be written `<T>x`.
-    Tsx,
-    Go,
-    Java,
-    C,
-}
-
 impl Language {
-    /// Each with its name; `Tsx` is told as TypeScript.
-    pub const NAMES: [(Self, &'static str); 8] = [
-        (Self::Rust, "rust"),
-        (Self::Python, "python"),
-        (Self::Go, "go"),
-        (Self::Java, "java"),
-        (Self::C, "c"),
-        (Self::JavaScript, "javascript"),
-        (Self::TypeScript, "typescript"),
-        (Self::Tsx, "typescript"),
-    ];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(language, _)| *language == self).map_or("", |(_, name)| name)
-    }
-
-    /// `None` for `auto`.
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(language, _)| *language)
-    }
-
     pub fn grammar(self) -> tree_sitter::Language {
         match self {
             Self::Rust => tree_sitter_rust::LANGUAGE.into(),

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::stack::on_large_stack;
 use crate::engine::call;
+use crate::stack::{STACK, on_stack};
 use crate::{Context, Engine, Failure, Family, Nature};
 
 pub static ENGINE: Engine = Engine {
@@ -74,7 +74,7 @@ fn query(input: Input, context: &Context) -> Result<Output, Failure> {
     }
     let Input { document, query, language } = &input;
     let fallen = || wrong("cannot be run: look at its numbers");
-    let output = on_large_stack(fallen, || match language {
+    let output = on_stack(context, STACK, fallen, || match language {
         Language::Jsonpath => jsonpath::select(document, query),
         Language::Jmespath => jmespath_query::search(document, query),
         Language::Pointer => pointer(document, query),

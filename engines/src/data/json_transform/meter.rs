@@ -6,7 +6,7 @@ use jaq_core::data::HasLut;
 use jaq_core::{DataT, Lut};
 use jaq_json::{Num, Val};
 
-use crate::data::stack::STACK;
+use crate::stack::STACK;
 
 /// Steps of one program: a value through a pipe, a call, or 16 nodes or 256 bytes that are gone through.
 pub const MAX_STEPS: usize = 3_000_000;

@@ -20,8 +20,8 @@ use jaq_json::Val;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::stack::on_large_stack;
 use crate::engine::call;
+use crate::stack::{STACK, on_stack};
 use crate::{Context, Engine, Failure, Family, Nature};
 use meter::{Data, Kind, Meter};
 
@@ -79,7 +79,7 @@ fn transform(input: Input, context: &Context) -> Result<Output, Failure> {
         }
     }
     let fallen = || wrong("a function cannot take what it is given: look at its numbers, formats and times");
-    let (results, more) = on_large_stack(fallen, || run(&input, meter::MAX_STEPS))?;
+    let (results, more) = on_stack(context, STACK, fallen, || run(&input, meter::MAX_STEPS))?;
     if more {
         context.warn(format!("only the first {MAX_RESULTS} results are given"));
     }

@@ -181,7 +181,8 @@ fn what_runs_or_grows_without_end_is_stopped() {
     ] {
         let document = json!([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
         let input = Input { document, program: program.to_owned(), variables: BTreeMap::new() };
-        let refused = on_large_stack(|| Failure::internal("it panics"), || super::run(&input, 100_000));
+        let fallen = || Failure::internal("it panics");
+        let refused = on_stack(&Context::default(), STACK, fallen, || super::run(&input, 100_000));
         let refused = refused.map(|(results, _)| results.len());
         assert!(matches!(refused, Err(Failure::TooLarge { .. })), "{program}: {refused:?}");
     }

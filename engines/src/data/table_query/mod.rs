@@ -16,8 +16,8 @@ use gluesql_core::store::Planner as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::stack::on_large_stack;
 use crate::engine::call;
+use crate::stack::{STACK, on_stack};
 use crate::{Context, Engine, Failure, Family, Nature};
 use store::Tables;
 
@@ -69,7 +69,7 @@ fn query(input: Input, context: &Context) -> Result<Output, Failure> {
     let tables = Tables::read(input.tables)?;
     let limit = input.limit as usize;
     let fallen = || wrong("SQL", "an expression cannot be computed: look at its functions' arguments and formats");
-    let output = on_large_stack(fallen, || answer(tables, &input.sql, limit))?;
+    let output = on_stack(context, STACK, fallen, || answer(tables, &input.sql, limit))?;
     if output.truncated {
         context.warn(format!("only the first {limit} rows are given: ask for more by limit, or page by OFFSET"));
     }

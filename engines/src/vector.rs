@@ -1,0 +1,134 @@
+//! Reference vectors: what each engine must give for one input, from the catalogue. `vectors.json` has the whole
+//! catalogue's; those of engines that this build lacks are left aside.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::Engine;
+use crate::registry::by_id;
+
+/// What an engine must give for an input.
+#[derive(Debug, Deserialize)]
+pub struct Vector {
+    /// The engine's id.
+    engine: String,
+    pub input: Value,
+    /// A part of the output: `null` is anything, and what it does not name is free.
+    expect: Value,
+    /// How far a number may be off; of a time, in seconds.
+    #[serde(default = "exactly")]
+    tolerance: f64,
+    /// By which field the items of a member's array are the same; without it by their place.
+    #[serde(default, rename = "match")]
+    keys: HashMap<String, String>,
+}
+
+fn exactly() -> f64 {
+    1e-9
+}
+
+static VECTORS: LazyLock<HashMap<String, Vector>> = LazyLock::new(|| {
+    // A test reads them, and finds one for each engine.
+    let all: Vec<Vector> = serde_json::from_str(include_str!("../vectors.json")).unwrap_or_default();
+    let built = all.into_iter().filter(|vector| by_id(&vector.engine).is_some());
+    built.map(|vector| (vector.engine.clone(), vector)).collect()
+});
+
+/// The engine's vector.
+pub fn of(engine: &Engine) -> Option<&'static Vector> {
+    VECTORS.get(engine.id)
+}
+
+impl Vector {
+    /// What of an output is not as it must be; nothing where it holds.
+    pub fn mismatches(&self, output: &Value) -> Vec<String> {
+        let mut compare = Compare { vector: self, wrong: Vec::new() };
+        compare.value(&self.engine, &self.expect, output);
+        compare.wrong
+    }
+}
+
+struct Compare<'a> {
+    vector: &'a Vector,
+    wrong: Vec<String>,
+}
+
+impl Compare<'_> {
+    fn value(&mut self, at: &str, expect: &Value, found: &Value) {
+        match (expect, found) {
+            (Value::Null, _) => {}
+            (Value::Object(expect), Value::Object(found)) => {
+                for (name, value) in expect {
+                    let (at, found) = (format!("{at}.{name}"), found.get(name).unwrap_or(&Value::Null));
+                    match (value, found, self.vector.keys.get(name)) {
+                        (Value::Array(expect), Value::Array(found), Some(key)) => self.keyed(&at, expect, found, key),
+                        _ => self.value(&at, value, found),
+                    }
+                }
+            }
+            (Value::Array(expect), Value::Array(found)) => {
+                for (index, value) in expect.iter().enumerate() {
+                    self.value(&format!("{at}[{index}]"), value, found.get(index).unwrap_or(&Value::Null));
+                }
+            }
+            (expect, found) if self.same(expect, found) => {}
+            (expect, found) => self.wrong.push(format!("{at}: {found} in place of {expect}")),
+        }
+    }
+
+    fn keyed(&mut self, at: &str, expect: &[Value], found: &[Value], key: &str) {
+        for (index, value) in expect.iter().enumerate() {
+            let counterpart = found.iter().find(|item| item.get(key).is_some_and(|name| value.get(key) == Some(name)));
+            self.value(&format!("{at}[{index}]"), value, counterpart.unwrap_or(&Value::Null));
+        }
+    }
+
+    fn same(&self, expect: &Value, found: &Value) -> bool {
+        let near = |off: f64| off.abs() <= self.vector.tolerance;
+        match (expect, found) {
+            (Value::Number(expect), Value::Number(found)) => {
+                expect.as_f64().zip(found.as_f64()).is_some_and(|(expect, found)| near(expect - found))
+            }
+            (Value::String(expect), Value::String(found)) if expect != found => {
+                let times = expect.parse::<Timestamp>().ok().zip(found.parse::<Timestamp>().ok());
+                times.is_some_and(|(expect, found)| near(expect.duration_since(found).as_secs_f64()))
+            }
+            (expect, found) => expect == found,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn mismatches(expect: Value, found: &Value) -> Vec<String> {
+        let keys = HashMap::from([("list".to_owned(), "id".to_owned())]);
+        Vector { engine: "e".to_owned(), input: Value::Null, expect, tolerance: 0.5, keys }.mismatches(found)
+    }
+
+    #[test]
+    fn what_is_named_has_to_hold_within_the_tolerance() {
+        let found = json!({ "row": [1, 2], "a": 1.4, "at": "2026-11-21T03:00:00.4Z", "free": 1, "list": [{ "id": 2, "b": 2 }, { "id": 1, "b": true }] });
+        let good = json!({ "a": 1, "at": "2026-11-21T03:00:00Z", "list": [{ "id": 1, "b": true }], "row": [null, 2] });
+        assert_eq!(mismatches(good, &found), [""; 0]);
+        for (wrong, told) in [
+            (json!({ "a": 2 }), "e.a: 1.4 in place of 2"),
+            (json!({ "at": "2026-11-21T03:00:01Z" }), "e.at: \"2026-11-21T03:00:00.4Z\" in place of"),
+            (json!({ "list": [{ "id": 1, "b": 2 }] }), "e.list[0].b: true in place of 2"),
+            (json!({ "list": [{ "id": 3 }] }), "e.list[0]: null in place of"),
+            (json!({ "row": [2] }), "e.row[0]: 1 in place of 2"),
+            (json!({ "absent": 0 }), "e.absent: null in place of 0"),
+            (json!([]), "in place of []"),
+        ] {
+            let said = mismatches(wrong, &found).join("; ");
+            assert!(said.contains(told), "{said}");
+        }
+    }
+}

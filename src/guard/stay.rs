@@ -1,0 +1,46 @@
+//! A caller whose answer goes on for long: it ends with the session or key that it was let in by.
+
+use actix_web::HttpRequest;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use muster_actors::identity::{By, Scheme};
+use muster_actors::{Kind, Millis};
+use serde::Deserialize;
+
+use super::{address_of, app, caller_of};
+use crate::error::HttpError;
+use crate::ws::protocol::{Subject, Who};
+use crate::ws::{self, Admitted};
+
+/// The caller, with what becomes of its session or key while its answer goes on.
+///
+/// # Errors
+/// `Unauthenticated` where that ended since the guard let the request in.
+pub async fn staying(request: &HttpRequest) -> Result<Admitted, HttpError> {
+    let app = app(request)?;
+    let admission = &app.sockets.admission;
+    let (scheme, token) = ws::bearer(request).unwrap_or((Scheme::Bearer, String::new()));
+    match caller_of(request)?.by {
+        Some(By::Person(person)) => {
+            let watch = admission.watch(&person.session_id);
+            let watch =
+                watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
+            Ok(Admitted { who: Who { subject: Subject::Person(person), exp: end_of(&token) }, watch })
+        }
+        _ => {
+            let admitted = admission.authenticate(scheme, token, None, &address_of(&app, request)).await;
+            admitted.map_err(|_| HttpError::new(Kind::Unauthenticated, "the key is not good any more"))
+        }
+    }
+}
+
+/// When a token that the guard let in ends.
+fn end_of(token: &str) -> Millis {
+    #[derive(Deserialize)]
+    struct Claims {
+        exp: u64,
+    }
+    let claims = token.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
+    let claims = claims.and_then(|claims| serde_json::from_slice::<Claims>(&claims).ok());
+    Millis(claims.map_or(0, |claims| claims.exp.saturating_mul(1000)))
+}

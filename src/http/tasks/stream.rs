@@ -1,0 +1,159 @@
+//! What happened to a task as server-sent events: one stream, from where its reader stands to the task's end.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use muster_actors::{Error, Kind};
+use serde::Serialize;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::events::Reader;
+use crate::ws::{Admitted, Close, Connected, Watch};
+
+/// How long new lines of the log wait for their reader.
+const LINES_EVERY: Duration = Duration::from_secs(1);
+/// A comment line keeps an idle line open through proxies.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// A stream ends after so long; its reader comes again, and shows a credential again.
+const MAX_STREAM: Duration = Duration::from_secs(600);
+
+/// A stream, its caller's place among those that are open, and what becomes of its session or key.
+pub(super) struct Stream {
+    reader: Reader,
+    watch: Watch,
+    _place: Connected,
+    until: Instant,
+    quiet_since: Instant,
+    ready: VecDeque<Bytes>,
+    over: bool,
+}
+
+impl Stream {
+    /// # Errors
+    /// `RateLimited` where the caller has as many as may be.
+    pub(super) fn open(reader: Reader, caller: Admitted) -> Result<Self, Error> {
+        let Admitted { who, watch } = caller;
+        let place = reader.app.agency.streams.known(&who.subject).ok_or_else(|| {
+            let message = "you have as many event streams of tasks open as may be (agents.streams_per_key): close one \
+                           first, or follow all tasks on one socket (/api/q62/dashboard/agents)";
+            Error::new(Kind::RateLimited, message).coded("connection_limit").retry_in(Duration::from_secs(10))
+        })?;
+        let (now, left) = (Instant::now(), who.exp.since(reader.app.clock.now()));
+        let until = now + left.min(MAX_STREAM);
+        Ok(Self { reader, watch, _place: place, until, quiet_since: now, ready: VecDeque::new(), over: false })
+    }
+
+    pub(super) async fn next(mut self) -> Option<(Result<Bytes, actix_web::Error>, Self)> {
+        loop {
+            if self.over && self.ready.is_empty() {
+                return None;
+            }
+            if !self.over && (Instant::now() >= self.until || self.reader.app.draining()) {
+                return None;
+            }
+            let ended = tokio::select! {
+                biased;
+                close = ended(&mut self.watch), if !self.over => Some(close),
+                () = std::future::ready(()) => None,
+            };
+            if let Some(close) = ended {
+                self.close(close);
+                continue;
+            }
+            if let Some(frame) = self.ready.pop_front() {
+                self.quiet_since = Instant::now();
+                return Some((Ok(frame), self));
+            }
+            if self.quiet_since.elapsed() >= KEEP_ALIVE {
+                self.ready.push_back(Bytes::from_static(b": still here\n\n"));
+                continue;
+            }
+            self.fill().await;
+        }
+    }
+
+    /// What was read and not sent is not sent any more.
+    fn close(&mut self, close: Close) {
+        let why = json!({ "code": close.code(), "reason": close.name() });
+        self.ready = VecDeque::from([Bytes::from(format!("event: close\ndata: {why}\n\n"))]);
+        self.over = true;
+    }
+
+    /// Reads, unless the caller's right to it ends first.
+    async fn fill(&mut self) {
+        let Self { reader, watch, ready, .. } = self;
+        let read = tokio::select! {
+            biased;
+            close = ended(watch) => Err(close),
+            read = read(reader, ready) => Ok(read),
+        };
+        match read {
+            Err(close) => self.close(close),
+            Ok(Ok(End::NotYet)) => {}
+            Ok(Ok(End::Told)) => self.over = true,
+            Ok(Err(error)) => {
+                let detail = json!({ "detail": error.message });
+                self.ready.push_back(framed("error", self.reader.after, self.reader.line, &detail));
+                self.over = true;
+            }
+        }
+    }
+}
+
+/// Resolves once the caller may not read on: its session or key ended, or its rights are others now, and it has to come
+/// again to be let in by them.
+async fn ended(watch: &mut Watch) -> Close {
+    let Watch { revoked, grant } = watch;
+    let changed = async {
+        if let Some(grant) = grant
+            && grant.changed().await.is_ok()
+        {
+            return;
+        }
+        // The session is over, or is none of a person: the other branch tells.
+        std::future::pending().await
+    };
+    tokio::select! {
+        biased;
+        () = revoked => Close::SessionRevoked,
+        () = changed => Close::Rebalance,
+    }
+}
+
+/// Whether a task's end was told.
+enum End {
+    Told,
+    NotYet,
+}
+
+/// What is new; where nothing is, waits for a change.
+async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, Error> {
+    let (mut seq, mut n) = (reader.after, reader.line);
+    // The state first: what it brought is in the journal then.
+    let ended = reader.tasks().get(&reader.id, &reader.asker).await?.status.ended();
+    let page = reader.page().await?;
+    for line in &page.logs {
+        n = line.n;
+        ready.push_back(framed("log", seq, n, line));
+    }
+    for event in &page.events {
+        seq = event.seq;
+        ready.push_back(framed(&event.event, seq, n, event));
+    }
+    match (ready.is_empty(), ended) {
+        (true, true) => return Ok(End::Told),
+        (true, false) => {
+            reader.tasks().wait(&reader.id, &reader.asker, Some(reader.after), LINES_EVERY).await?;
+        }
+        (false, _) => {}
+    }
+    Ok(End::NotYet)
+}
+
+fn framed(name: &str, seq: u64, n: u64, data: &impl Serialize) -> Bytes {
+    // Our own types: serializing them into memory cannot fail.
+    let data = serde_json::to_string(data).unwrap_or_default();
+    format!("id: {seq}-{n}\nevent: {name}\ndata: {data}\n\n").into()
+}

@@ -1,0 +1,78 @@
+//! The probes of people: their tokens, and their sessions.
+
+use std::time::Duration;
+
+use muster_actors::health::{Probe, Verdict};
+use muster_actors::identity::{Identity, Scheme, Shown};
+use muster_actors::page::PageAsk;
+use muster_actors::supervise::Tree;
+use muster_store::{Scan, StoreHandle, Tree as StoreTree};
+
+use super::{Parts, SECOND};
+
+/// A key that signs for longer should have been replaced.
+const OLD: Duration = Duration::from_secs(90 * 86_400);
+/// Messages that may wait for the register of people and sessions.
+const WAITING: usize = 1_000;
+/// Sessions that are counted in the store; more would make the look dear.
+const COUNTED: usize = 1_000;
+
+pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+    let (identity, of_sessions) = (parts.identity.clone(), parts.identity.clone());
+    let (tree, store) = (parts.tree.clone(), parts.store.clone());
+    vec![
+        Probe::new("auth", 6, 30 * SECOND, move || std::future::ready(signed(&identity))).critical(),
+        Probe::new("sessions", 4, 15 * SECOND, move || {
+            let (identity, tree, store) = (of_sessions.clone(), tree.clone(), store.clone());
+            async move { kept(&identity, &tree, &store).await }
+        })
+        .critical(),
+    ]
+}
+
+/// A token that is signed here is taken, an altered one and a made-up one are not, and the key is not too old.
+fn signed(identity: &Identity) -> Verdict {
+    let token = "e30.e30.c2ln";
+    let made_up = Shown { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
+    if identity.admit(&made_up).is_ok() {
+        return Verdict::Unhealthy("a made-up token was let in".to_owned());
+    }
+    match identity.prove_tokens() {
+        Err(error) => Verdict::Unhealthy(error.to_string()),
+        Ok(age) if age > OLD => {
+            let days = age.as_secs() / 86_400;
+            Verdict::Degraded(format!("the same key signs tokens for {days} days: run `muster signing rotate`"))
+        }
+        Ok(_) => Verdict::Healthy,
+    }
+}
+
+/// The register answers at once, little waits for it, and what lives is what is stored.
+async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> Verdict {
+    let asked = identity.users(PageAsk { limit: 1, after: None });
+    match tokio::time::timeout(SECOND, asked).await {
+        Err(_) => return Verdict::Unhealthy("the register of people and sessions gave no answer in 1 s".to_owned()),
+        Ok(Err(error)) => return Verdict::Unhealthy(error.to_string()),
+        Ok(Ok(_)) => {}
+    }
+    let waiting: usize = tree.snapshot().iter().filter(|actor| of_people(&actor.path)).map(|it| it.mailbox_depth).sum();
+    if waiting > WAITING {
+        return Verdict::Degraded(format!("{waiting} messages wait for the register of people and sessions"));
+    }
+    let before = identity.live();
+    if before > COUNTED {
+        return Verdict::Healthy;
+    }
+    match store.scan(StoreTree::Sessions, &Scan { limit: COUNTED + 1, ..Scan::default() }) {
+        Err(error) => Verdict::Unhealthy(error.to_string()),
+        // Where one began or ended meanwhile, the two are of different moments.
+        Ok(page) if page.items.len() != before && identity.live() == before => {
+            Verdict::Degraded(format!("{before} sessions live, and {} are stored", page.items.len()))
+        }
+        Ok(_) => Verdict::Healthy,
+    }
+}
+
+fn of_people(path: &str) -> bool {
+    path == "identity/registry" || path.starts_with("identity/sessions/")
+}
