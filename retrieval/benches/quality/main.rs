@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use muster_retrieval::{Collection, CollectionOptions, Document, Mode};
 
-use data::TestSet;
+use data::{Entry, TestSet};
 use measure::{Figures, Means, measure};
 use vectors::Vectors;
 
@@ -55,12 +55,10 @@ fn report(name: &str, set: &TestSet, others: &[(&str, f64, f64)], vectors: &mut 
     for (other, ndcg, recall) in others {
         println!("{other:<26} {ndcg:>8.3} {recall:>8.3}");
     }
-    let mut collection = collection(set);
+    let mut collection = collection(set, |entry| entry.thread.as_deref());
     let text = show("text", &measure(&collection, set, None, Mode::Text));
     let Some((entries, questions)) = vectors.of(set)? else { return Ok(()) };
-    for (entry, vector) in set.entries.iter().zip(&entries) {
-        collection.put_vector(entry.id, 1, vector);
-    }
+    put_vectors(&mut collection, set, &entries);
     let semantic = show("semantic", &measure(&collection, set, Some(&questions), Mode::Semantic));
     let hybrid = show("hybrid", &measure(&collection, set, Some(&questions), Mode::Hybrid));
     let under = |of: fn(&Means) -> f64| (of(&text).max(of(&semantic)) - of(&hybrid)).max(0.0);
@@ -69,6 +67,11 @@ fn report(name: &str, set: &TestSet, others: &[(&str, f64, f64)], vectors: &mut 
         under(|means| means.ndcg),
         under(|means| means.recall)
     );
+    if set.entries.iter().any(|entry| entry.thread.is_some()) {
+        let mut alone = self::collection(set, |_| None);
+        put_vectors(&mut alone, set, &entries);
+        show("hybrid, no threads", &measure(&alone, set, Some(&questions), Mode::Hybrid));
+    }
     Ok(())
 }
 
@@ -87,7 +90,7 @@ fn show(name: &str, figures: &Figures) -> Means {
     *all
 }
 
-fn collection(set: &TestSet) -> Collection {
+fn collection(set: &TestSet, thread: fn(&Entry) -> Option<&str>) -> Collection {
     let mut collection = Collection::new(CollectionOptions::new(vectors::DIMENSIONS));
     for entry in &set.entries {
         collection.put(&Document {
@@ -96,7 +99,7 @@ fn collection(set: &TestSet) -> Collection {
             key: &entry.key,
             value: &entry.value,
             tags: &entry.tags,
-            thread: entry.thread.as_deref(),
+            thread: thread(entry),
             stored_at: 0,
             expires_at: None,
             importance: Document::IMPORTANCE,
@@ -104,6 +107,12 @@ fn collection(set: &TestSet) -> Collection {
         });
     }
     collection
+}
+
+fn put_vectors(collection: &mut Collection, set: &TestSet, vectors: &[Vec<f32>]) {
+    for (entry, vector) in set.entries.iter().zip(vectors) {
+        collection.put_vector(entry.id, 1, vector);
+    }
 }
 
 /// Where the build keeps what may be deleted.

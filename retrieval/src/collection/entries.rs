@@ -6,7 +6,7 @@ use super::document::{Document, Entry};
 use super::names::{Held, Names};
 use super::order::Order;
 use crate::pieces::Pieces;
-use crate::{DocNo, Language, TextIndex, TextOptions, VectorIndex, VectorOptions, analyze, detect};
+use crate::{Bm25, DocNo, Language, TextIndex, TextOptions, VectorIndex, VectorOptions, analyze, detect};
 
 /// What a collection is made with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,6 +90,11 @@ impl Collection {
             text,
             vectors,
         }
+    }
+
+    /// Ranks by other parameters from now on, whatever a file said that it was read from.
+    pub fn set_bm25(&mut self, bm25: Bm25) {
+        self.text.set_bm25(bm25);
     }
 
     /// Puts an entry in, or what it is now: the version before is forgotten. Its vector stays while key, tags, value and

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Collection, CollectionOptions, Document, Language};
+use crate::{Bm25, Collection, CollectionOptions, Document, Language};
 
 /// An entry by its id: value, thread and direction of its vector.
 struct Made<'a> {
@@ -232,6 +232,20 @@ fn the_parts_of_a_score_add_up_to_it() {
             assert_eq!(*score, hit.score);
         }
     }
+}
+
+#[test]
+fn other_parameters_count_from_then_on() {
+    let mut all = collection(&[
+        Made { id: 1, value: "boat and much else that was said of the harbour", ..MADE },
+        Made { id: 2, value: "boat", ..MADE },
+    ]);
+    let bm25 = |all: &Collection| search(&[all], &asked("boat")).hits[0].explain.text.as_ref().unwrap().bm25;
+    assert_eq!(ids(&search(&[&all], &asked("boat"))), [2, 1], "the shorter first");
+    all.set_bm25(Bm25 { k1: 1.0, b: 0.0, prior: 0.0 });
+    assert_eq!(ids(&search(&[&all], &asked("boat"))), [1, 2], "length does not count");
+    // ln(1 + .5 / 2.5), once in an entry of which 1 / (1 + k1) counts.
+    assert!((bm25(&all) - 1.2_f32.ln() / 2.0).abs() < 1e-6);
 }
 
 #[test]

@@ -69,6 +69,11 @@ impl TextIndex {
         &self.options
     }
 
+    /// Ranks by other parameters from now on: nothing that is kept depends on them.
+    pub fn set_bm25(&mut self, bm25: Bm25) {
+        self.options.bm25 = bm25;
+    }
+
     /// Entries that are in it.
     #[must_use]
     pub fn len(&self) -> usize {
