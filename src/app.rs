@@ -29,6 +29,7 @@ use crate::agents::{Agency, AgentCommands, Controlled, Ground as AgentGround};
 use crate::config::{Config, Source};
 use crate::disaster::{Disaster, DisasterCommands, Ground};
 use crate::live::{Live, Watched};
+use crate::memory::{Ground as MemoryGround, MemoryParts};
 use crate::notices::{Notices, Places};
 use crate::otel::Otel;
 use crate::telemetry::Metrics;
@@ -78,6 +79,7 @@ pub struct App {
     pub device_directory: Arc<dyn DeviceDirectory>,
     pub engines: Engines,
     pub agency: Agency,
+    pub memory: MemoryParts,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -204,6 +206,8 @@ impl App {
             live: &watched,
         };
         let agency = Agency::start(&config, &ground)?;
+        let ground = MemoryGround { tree: &tree, arbiter: arbiter_of(1), store: &store, clock: &clock };
+        let memory = MemoryParts::start(&config, &ground);
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
         let parts = probes::Parts {
             data: store_path,
@@ -227,7 +231,7 @@ impl App {
 
         let up = async {
             tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
-            tokio::join!(engines.up(), agency.tasks.up())
+            tokio::join!(engines.up(), agency.tasks.up(), memory.entries.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
@@ -264,6 +268,7 @@ impl App {
             firmware: disaster.firmware,
             engines,
             agency,
+            memory,
             limiter,
             ledger,
             model,

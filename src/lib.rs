@@ -21,6 +21,7 @@ mod http;
 mod limit_headers;
 pub mod live;
 mod log_writer;
+pub mod memory;
 mod models_list;
 mod notices;
 pub mod openapi;

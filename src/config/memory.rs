@@ -75,7 +75,8 @@ impl Memory {
                 return bad(name, format!("takes {least} to {most}"));
             }
         }
-        for (name, value, most) in [("bm25_k1", self.bm25_k1, 10.0), ("bm25_b", self.bm25_b, 1.0), ("alpha", self.alpha, 1.0)]
+        for (name, value, most) in
+            [("bm25_k1", self.bm25_k1, 10.0), ("bm25_b", self.bm25_b, 1.0), ("alpha", self.alpha, 1.0)]
         {
             if !(0.0..=most).contains(&value) {
                 return bad(name, format!("takes 0 to {most}"));
