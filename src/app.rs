@@ -223,6 +223,7 @@ impl App {
             metrics: metrics.clone(),
             engines: engines.clone(),
             tasks: agency.tasks.clone(),
+            memory: memory.entries.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),

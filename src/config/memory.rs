@@ -16,8 +16,6 @@ pub struct Memory {
     pub shared: Vec<String>,
     /// Of one key or person, over its namespaces; of the shared ones together.
     pub max_entries_per_owner: usize,
-    /// Replaced versions of a key that are kept.
-    pub history: usize,
     /// Parts of the index, each on a thread of its own; 0 is one for each core, at most 4.
     pub shards: usize,
     /// From one saving of what changed in the index to the next.
@@ -37,7 +35,6 @@ impl Default for Memory {
         Self {
             shared: Vec::new(),
             max_entries_per_owner: 1_000_000,
-            history: 32,
             shards: 0,
             checkpoint_seconds: 300,
             exact_below: 50_000,
@@ -65,7 +62,6 @@ impl Memory {
         }
         let whole = [
             ("max_entries_per_owner", self.max_entries_per_owner as u64, 1, 100_000_000),
-            ("history", self.history as u64, 0, 1_000),
             ("shards", self.shards as u64, 0, 64),
             ("checkpoint_seconds", self.checkpoint_seconds, 1, 86_400),
             ("exact_below", self.exact_below as u64, 0, 10_000_000),

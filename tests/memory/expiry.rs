@@ -68,7 +68,7 @@ async fn a_key_whose_entry_is_over_begins_anew() {
     let new = client.post(super::world::STORE, &json!({ "key": "k", "value": "new" })).await;
     assert_eq!((new.status, &new.json()["version"]), (201, &json!(1)), "{}", new.text);
     let told = client.get("/api/memory/history?key=k").await.json();
-    assert_eq!(told["versions"], json!([]), "what is over is no history");
+    assert_eq!(told["versions"].as_array().unwrap().len(), 1, "what is over is no history: {told}");
 }
 
 #[tokio::test]

@@ -82,7 +82,7 @@ async fn highlights_show_where_the_words_stand() {
     assert!(!highlights.is_empty() && highlights.len() <= 10, "{highlights:?}");
     let mut words = BTreeSet::new();
     for part in highlights {
-        let text = part["text"].as_str().unwrap();
+        let text = part["snippet"].as_str().unwrap();
         assert!(value.contains(text) && text.chars().count() <= 200, "{part}");
         for place in part["matches"].as_array().unwrap() {
             let [from, to] = [0, 1].map(|side| usize::try_from(place[side].as_u64().unwrap()).unwrap());

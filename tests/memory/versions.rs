@@ -86,26 +86,25 @@ async fn replaced_versions_are_read_newest_first_and_go_with_the_entry() {
     let told = history(&client, "a/k").await;
     let pairs: Vec<(u64, &str)> =
         told.iter().map(|it| (it["version"].as_u64().unwrap(), it["value"].as_str().unwrap())).collect();
-    assert_eq!(pairs, [(2, "two"), (1, "one")]);
+    assert_eq!(pairs, [(3, "three"), (2, "two"), (1, "one")], "the present one is among them");
     assert_eq!(client.get("/api/memory/history?key=none").await.status, 404);
     assert_eq!(super::world::places(&client.get("/api/memory/history").await), ["query.key"]);
     client.delete(&format!("/api/memory/{}", encoded("a/k"))).await;
     assert_eq!(client.get(&format!("/api/memory/history?key={}", encoded("a/k"))).await.status, 404);
     put(&client, "a/k", "anew").await;
-    assert!(history(&client, "a/k").await.is_empty(), "what was deleted does not come back as history");
+    let told = history(&client, "a/k").await;
+    assert_eq!((told.len(), &told[0]["value"]), (1, &json!("anew")), "what was deleted does not come back as history");
 }
 
 #[tokio::test]
 async fn only_so_many_replaced_versions_are_kept() {
-    let settings = super::world::settings().replace("[memory]\n", "[memory]\nhistory = 3\n");
-    let muster = crate::support::server::Muster::start(&settings);
+    let muster = server();
     let client = key(&muster).await;
-    for value in 0..10 {
+    for value in 1..=40 {
         put(&client, "k", &value.to_string()).await;
     }
-    let versions: Vec<u64> =
-        history(&client, "k").await.iter().map(|it| it["version"].as_u64().unwrap()).collect();
-    assert_eq!(versions, [9, 8, 7]);
+    let versions: Vec<u64> = history(&client, "k").await.iter().map(|it| it["version"].as_u64().unwrap()).collect();
+    assert_eq!(versions, (8..=40).rev().collect::<Vec<u64>>(), "the present one and 32 before it");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use crate::guard::{Guarded, MemoryUse, acting};
 
 const DEFAULT_LIMIT: usize = 10;
 /// Longest query, in bytes.
-const MAX_QUERY: usize = 16 << 10;
+const MAX_QUERY: usize = 64 << 10;
 /// A hundred years.
 const MAX_HALF_LIFE_DAYS: f64 = 36_500.0;
 const DAY_SECONDS: f64 = 86_400.0;
@@ -184,7 +184,7 @@ fn read(query: &mut Query<'_>) -> SearchAsk {
 /// past its time is never found.
 #[utoipa::path(get, operation_id = "search_memory", path = "/api/memory/search", tag = "memory",
     params(
-        ("q" = String, Query, description = "What to look for, at most 16 KiB; its first 512 words count"),
+        ("q" = String, Query, description = "What to look for, at most 64 KiB; its first 512 words count"),
         ("mode" = Option<String>, Query, description = "`hybrid` (default), `text` or `semantic` (also `vector`)"),
         ("limit" = Option<String>, Query, description = "1 to 200, default 10"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, of the same search"),
