@@ -16,6 +16,7 @@ mod disaster;
 mod envelope;
 mod error;
 mod examples;
+mod gauges;
 mod guard;
 mod http;
 mod limit_headers;
