@@ -4,14 +4,20 @@
 //! batch is durable and the indexes have it. Reads go to the store, and look at the clock as they answer. What is found
 //! by a search is read from the store again before it is shown: an index can be late, never wrong.
 
+mod checkpoint;
+mod embed;
+mod index;
 mod memory;
 mod messages;
 mod place;
 mod port;
+mod ranked;
 mod record;
 mod settings;
 mod stored;
 
+pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors};
+pub use index::{IndexOptions, IndexStats, Indexes, ShardStats};
 pub use memory::{Memory, MemoryOptions};
 pub use messages::{
     Forgotten, Hit, IndexState, ListAsk, Mode, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use muster_retrieval::Collection;
+use crate::memory::ranked::Collection;
 use sha2::{Digest, Sha256};
 
 use super::identity::Identity;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use muster_retrieval::Collection;
+use crate::memory::ranked::Collection;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
