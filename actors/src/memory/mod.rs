@@ -4,15 +4,36 @@
 //! batch is durable and the indexes have it. Reads go to the store, and look at the clock as they answer. What is found
 //! by a search is read from the store again before it is shown: an index can be late, never wrong.
 
-mod memory;
+mod actor;
+mod answers;
+mod check;
+mod checkpoint;
+mod cursor;
+mod embed;
+mod facade;
+mod forget;
+mod index;
+mod journal;
 mod messages;
 mod place;
 mod port;
+mod ranked;
+mod reads;
 mod record;
+mod retell;
+mod search;
 mod settings;
+mod state;
 mod stored;
+mod sweep;
+mod tallies;
+mod traces;
+mod write;
 
-pub use memory::{Memory, MemoryOptions};
+pub use check::{MAX_KEY, MAX_NAME, MAX_QUERY, MAX_TAGS, MAX_TTL, MAX_VALUE};
+pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors};
+pub use facade::{Memory, MemoryOptions};
+pub use index::{IndexOptions, IndexStats, Indexes, ShardStats};
 pub use messages::{
     Forgotten, Hit, IndexState, ListAsk, Mode, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
     StoreReply,
@@ -23,5 +44,5 @@ pub use port::{
     IndexSink, NewVector, PutVectors, Searcher, Taken,
 };
 pub use record::{Change, EntryId, EntryRecord, Kept, NoEntryId, Owner, Place, Space, Tally, VectorRecord};
-pub use settings::MemorySettings;
+pub use settings::{DEFAULT_NAMESPACE, MemorySettings};
 pub use stored::{changes, entries, entry, entry_by_id, last_change, place_of, vector};

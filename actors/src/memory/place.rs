@@ -76,11 +76,6 @@ pub(super) fn gone(owner: &Owner) -> Vec<u8> {
     [GONE, owner.as_str().as_bytes()].concat()
 }
 
-/// Before the replaced versions of an entry, in `Tree::MemoryHistory`.
-pub(super) fn versions(id: EntryId) -> Vec<u8> {
-    id.0.to_be_bytes().to_vec()
-}
-
 /// A replaced version, in `Tree::MemoryHistory`.
 pub(super) fn version(id: EntryId, version: u32) -> Vec<u8> {
     [id.0.to_be_bytes().as_slice(), &version.to_be_bytes()].concat()

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use muster_store::{Record, StoreError, Tree};
+use muster_store::{Record, Tree};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ulid::Ulid;
@@ -265,10 +265,6 @@ pub struct Tally {
 impl Record for Tally {
     const TREE: Tree = Tree::MemoryIds;
     const SCHEMA: u16 = 1;
-
-    fn upgrade(from_schema: u16, _: &[u8]) -> Result<Self, StoreError> {
-        Err(StoreError::Corrupt(format!("memory_ids: a tally of schema {from_schema} was never written")))
-    }
 }
 
 #[cfg(test)]
