@@ -210,7 +210,8 @@ impl Dice {
         let mut rank = WORDS.powf(share) as u64;
         let mut word = String::new();
         while rank > 0 {
-            let syllable = ["ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "wo", "zu", "ka"];
+            let syllable =
+                ["ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "wo", "zu", "ka"];
             let _ = write!(word, "{}", syllable.get((rank % 16) as usize).unwrap_or(&"ba"));
             rank /= 16;
         }

@@ -71,10 +71,8 @@ async fn survives(seed: u64) {
     for round in 1..=KILLS + KILLS / TERM_EACH {
         let enough = 20 + dice.below(120);
         let done = Arc::new(AtomicUsize::new(0));
-        let going: Vec<_> = workers
-            .drain(..)
-            .map(|worker| tokio::spawn(worker.goes_on(client.clone(), Arc::clone(&done))))
-            .collect();
+        let going: Vec<_> =
+            workers.drain(..).map(|worker| tokio::spawn(worker.goes_on(client.clone(), Arc::clone(&done)))).collect();
         until("they write", || done.load(Ordering::Acquire) >= enough).await;
         let signal = if round % TERM_EACH == 0 { "TERM" } else { "KILL" };
         server.signal(signal);

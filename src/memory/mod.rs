@@ -54,10 +54,8 @@ impl MemoryParts {
         // A search counts for as long as it takes: each shard has a thread of its own, and so have writes.
         let arbiters: Vec<Arbiter> = (0..=shards(config)).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
-        let (writer, shards) = handles.split_first().map_or_else(
-            || (Arbiter::current(), &[][..]),
-            |(first, rest)| (first.clone(), rest),
-        );
+        let (writer, shards) =
+            handles.split_first().map_or_else(|| (Arbiter::current(), &[][..]), |(first, rest)| (first.clone(), rest));
         let embedder = Arc::new(Sentences::new(Arc::clone(ground.embedder)));
         let folder = config.store.path.join(FOLDER);
         let store = Arc::clone(ground.store);

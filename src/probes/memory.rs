@@ -44,12 +44,8 @@ async fn found(memory: &Memory, clock: &Clock) -> Result<Verdict, Error> {
     };
     let stored = memory.store(entry, &By::System, Precondition::None, None).await?;
     let begun = Instant::now();
-    let ask = SearchAsk {
-        query: word,
-        mode: Mode::Text,
-        namespace: Some(NAMESPACE.to_owned()),
-        ..SearchAsk::default()
-    };
+    let ask =
+        SearchAsk { query: word, mode: Mode::Text, namespace: Some(NAMESPACE.to_owned()), ..SearchAsk::default() };
     let answer = memory.search(ask, &By::System).await?;
     let took = begun.elapsed();
     memory.delete(Some(NAMESPACE), KEY, Precondition::None, &By::System).await?;

@@ -42,7 +42,13 @@ async fn a_batch_with_a_bad_entry_says_where_and_stores_nothing() {
         "none",
     ] });
     let refused = client.post(BATCH, &bad).await;
-    let wrong = ["body.entries.1.key", "body.entries.2.key", "body.entries.2.ttl_seconds", "body.entries.2.value", "body.entries.3"];
+    let wrong = [
+        "body.entries.1.key",
+        "body.entries.2.key",
+        "body.entries.2.ttl_seconds",
+        "body.entries.2.value",
+        "body.entries.3",
+    ];
     assert_eq!(places(&refused), wrong);
     assert_eq!(get(&client, "good").await.status, 404);
     assert_eq!(places(&client.post(BATCH, &json!({})).await), ["body.entries"]);
@@ -63,7 +69,9 @@ async fn a_batch_with_an_idempotency_key_is_stored_once() {
     let (first, again) = (send(&body).await, send(&body).await);
     assert_eq!((first.status, again.status), (200, 200), "{}", again.text);
     assert_eq!((first.header("idempotency-replayed"), again.header("idempotency-replayed")), (None, Some("true")));
-    let ids = |told: &Value| told["results"].as_array().unwrap().iter().map(|it| it["entry"]["id"].clone()).collect::<Vec<_>>();
+    let ids = |told: &Value| {
+        told["results"].as_array().unwrap().iter().map(|it| it["entry"]["id"].clone()).collect::<Vec<_>>()
+    };
     assert_eq!(ids(&first.json()), ids(&again.json()));
     assert_eq!(get(&client, "a").await.json()["version"], 1);
     assert_eq!(send(&json!({ "entries": [{ "key": "a", "value": "other" }] })).await.status, 409);

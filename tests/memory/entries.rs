@@ -76,7 +76,8 @@ async fn a_stored_entry_is_found_by_the_next_search_and_a_deleted_one_is_not() {
 async fn a_key_is_any_text_and_is_reached_by_its_encoded_path() {
     let muster = server();
     let client = key(&muster).await;
-    let names = ["a/b/c", "100%", "%2F", "?q=1&x=#", "Schlüssel", "ключ", "钥匙 🔑", "a b", "..%2f..", "+", "é", "e\u{301}"];
+    let names =
+        ["a/b/c", "100%", "%2F", "?q=1&x=#", "Schlüssel", "ключ", "钥匙 🔑", "a b", "..%2f..", "+", "é", "e\u{301}"];
     for (nth, name) in names.into_iter().enumerate() {
         put(&client, name, &format!("value {nth}")).await;
     }
@@ -138,7 +139,9 @@ async fn tags_namespace_thread_key_and_importance_are_kept_and_filtered_by() {
 async fn it_needs_the_scope_and_a_role_that_has_it() {
     let muster = server();
     let chat = scoped(&muster, &["chat"]).await;
-    for path in ["/api/memory/search?q=x", "/api/memory", "/api/memory/k", "/api/memory/stats", "/api/memory/history?key=k"] {
+    for path in
+        ["/api/memory/search?q=x", "/api/memory", "/api/memory/k", "/api/memory/stats", "/api/memory/history?key=k"]
+    {
         let refused = chat.get(path).await;
         assert_eq!(refused.status, 403, "{path}");
         assert!(refused.text.contains("memory"), "{}", refused.text);

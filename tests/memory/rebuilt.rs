@@ -18,10 +18,8 @@ async fn fill(client: &Client) {
 
 /// Everything is found that should be, and nothing else.
 async fn complete(client: &Client) {
-    comes("the index is ready", async || {
-        client.get("/api/memory/stats").await.json()["index"]["state"] == "ready"
-    })
-    .await;
+    comes("the index is ready", async || client.get("/api/memory/stats").await.json()["index"]["state"] == "ready")
+        .await;
     for nth in (0..50).filter(|nth| ![7, 8].contains(nth)) {
         assert_eq!(found(client, &format!("number{nth}")).await, [format!("k{nth}")]);
     }

@@ -75,7 +75,8 @@ async fn pages_go_on_where_the_one_before_ended() {
 async fn highlights_show_where_the_words_stand() {
     let muster = server();
     let client = key(&muster).await;
-    let value = format!("{} The größte Lantern hangs over the gate. {}", "filler text ".repeat(100), "and more ".repeat(100));
+    let value =
+        format!("{} The größte Lantern hangs over the gate. {}", "filler text ".repeat(100), "and more ".repeat(100));
     put(&client, "k", &value).await;
     let told = search(&client, &[("q", "lanterns gate")]).await;
     let highlights = told["results"][0]["highlights"].as_array().unwrap();
@@ -152,8 +153,16 @@ async fn a_search_that_cannot_be_meant_is_refused_with_all_that_is_wrong() {
     let client = key(&muster).await;
     assert_eq!(places(&client.get("/api/memory/search").await), ["query.q"]);
     assert_eq!(places(&ask(&client, &[("q", "  ")]).await), ["query.q"]);
-    let bad = [("limit", "0"), ("mode", "guess"), ("min_score", "2"), ("explain", "perhaps"), ("half_life_days", "-1"),
-        ("mmr", "nan"), ("cursor", "x"), ("namespace", "a b")];
+    let bad = [
+        ("limit", "0"),
+        ("mode", "guess"),
+        ("min_score", "2"),
+        ("explain", "perhaps"),
+        ("half_life_days", "-1"),
+        ("mmr", "nan"),
+        ("cursor", "x"),
+        ("namespace", "a b"),
+    ];
     let refused = ask(&client, &bad).await;
     let mut wrong: Vec<String> = bad.iter().map(|(name, _)| format!("query.{name}")).collect();
     wrong.push("query.q".to_owned());

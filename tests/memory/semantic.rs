@@ -64,7 +64,8 @@ async fn a_replaced_value_loses_its_old_meaning() {
     let client = key(&muster).await;
     filled(&client).await;
     put(&client, "cat", "The stock market fell by three percent today.").await;
-    comes("it has its new meaning", async || best(&client, "semantic", "share prices dropped").await["key"] == "cat").await;
+    comes("it has its new meaning", async || best(&client, "semantic", "share prices dropped").await["key"] == "cat")
+        .await;
     let told = search(&client, &[("q", "kitten taking a nap"), ("mode", "semantic")]).await;
     let cat = told["results"].as_array().unwrap().iter().find(|hit| hit["key"] == "cat");
     let score = |hit: &Value| hit["scores"]["semantic"].as_f64().unwrap();

@@ -16,8 +16,12 @@ async fn statistics_count_what_an_owner_has() {
     put(&key(&muster).await, "k", "another's").await;
     let told = client.get("/api/memory/stats").await.json();
     assert_eq!((&told["entries"], &told["versions"]), (&json!(2), &json!(1)), "{told}");
-    let spaces: Vec<(&str, u64)> = told["namespaces"].as_array().unwrap().iter()
-        .map(|it| (it["namespace"].as_str().unwrap(), it["entries"].as_u64().unwrap())).collect();
+    let spaces: Vec<(&str, u64)> = told["namespaces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["namespace"].as_str().unwrap(), it["entries"].as_u64().unwrap()))
+        .collect();
     assert_eq!(spaces, [("default", 1), ("n", 1)]);
     assert!(told["bytes"].as_u64().unwrap() >= 10, "{told}");
     assert_eq!((&told["vectors"], &told["index"]["state"]), (&json!(0), &json!("ready")));

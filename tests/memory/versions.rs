@@ -49,9 +49,8 @@ async fn a_condition_that_fails_changes_nothing() {
     assert_eq!(wrong.status, 422, "{}", wrong.text);
     let read = get(&client, "k").await.json();
     assert_eq!((&read["value"], &read["version"]), (&json!("three"), &json!(3)));
-    let delete = |version: &'static str| {
-        answer(client.request(Method::DELETE, "/api/memory/k").header("if-match", version))
-    };
+    let delete =
+        |version: &'static str| answer(client.request(Method::DELETE, "/api/memory/k").header("if-match", version));
     assert_eq!(delete("\"2\"").await.status, 412);
     assert_eq!(get(&client, "k").await.status, 200);
     assert_eq!(delete("\"3\"").await.status, 204);

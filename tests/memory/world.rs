@@ -103,9 +103,7 @@ pub fn places(refused: &Answer) -> Vec<String> {
     assert_eq!(refused.status, 422, "{}", refused.text);
     let told = refused.json();
     let part = |part: &Value| part.as_str().map_or_else(|| part.to_string(), str::to_owned);
-    let place = |failure: &Value| {
-        failure["loc"].as_array().unwrap().iter().map(part).collect::<Vec<_>>().join(".")
-    };
+    let place = |failure: &Value| failure["loc"].as_array().unwrap().iter().map(part).collect::<Vec<_>>().join(".");
     let mut places: Vec<String> = told["detail"].as_array().unwrap().iter().map(place).collect();
     places.sort();
     places.dedup();

@@ -1,16 +1,9 @@
 //! An entry as it is sent: every check of a field, told at once.
 
-use muster_actors::memory::NewEntry;
+use muster_actors::memory::{MAX_KEY, MAX_NAME, MAX_TAGS, MAX_TTL, MAX_VALUE, NewEntry};
 use utoipa::ToSchema;
 
 use crate::body::{Fields, FromJson};
-
-const MAX_KEY: usize = 512;
-const MAX_VALUE: usize = 256 << 10;
-const MAX_TAGS: usize = 64;
-const MAX_NAME: usize = 128;
-/// Ten years.
-const MAX_TTL: i64 = 315_360_000;
 
 /// An entry to be stored.
 #[derive(Debug, ToSchema)]
@@ -66,7 +59,9 @@ impl FromJson for SentEntry {
             key: fields.require("key", key).unwrap_or_default(),
             value: fields.require("value", value).unwrap_or_default(),
             tags: tags(fields),
-            ttl_seconds: fields.integer("ttl_seconds", 1..=MAX_TTL).and_then(|seconds| u64::try_from(seconds).ok()),
+            ttl_seconds: fields
+                .integer("ttl_seconds", 1..=i64::try_from(MAX_TTL).unwrap_or(i64::MAX))
+                .and_then(|seconds| u64::try_from(seconds).ok()),
             namespace,
             thread: named(fields, "thread", MAX_NAME),
             importance: fields.number("importance", 0.0..=1.0).map(|number| number as f32),

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use muster_actors::memory::MAX_TAGS;
 use muster_actors::page::PageAsk;
 use muster_actors::{Error, FieldError, Kind};
 
@@ -12,7 +13,6 @@ use super::entry::{NAMESPACE, is_namespace, unfit_key, unfit_tag, unfit_thread};
 /// A query as it was sent: names may come more than once, of those that take one value the last counts.
 pub(super) type Pairs = Vec<(String, String)>;
 
-const MAX_TAGS: usize = 64;
 /// A cursor is a server's own text, and never long.
 const MAX_CURSOR: usize = 2_048;
 /// How much of what was sent is sent back.

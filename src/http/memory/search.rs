@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, web};
 use muster_actors::Millis;
-use muster_actors::memory::{EntryId, Highlight, Hit, IndexHealth, Mode, SearchAsk, SearchReply};
+use muster_actors::memory::{EntryId, Highlight, Hit, IndexHealth, MAX_QUERY, Mode, SearchAsk, SearchReply};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -15,8 +15,6 @@ use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{Guarded, MemoryUse, acting};
 
 const DEFAULT_LIMIT: usize = 10;
-/// Longest query, in bytes.
-const MAX_QUERY: usize = 64 << 10;
 /// A hundred years.
 const MAX_HALF_LIFE_DAYS: f64 = 36_500.0;
 const DAY_SECONDS: f64 = 86_400.0;
