@@ -55,10 +55,10 @@ async fn what_was_stored_is_found_after_a_restart() {
         assert!(!files(folder).is_empty(), "an end in order leaves files of the index");
     });
     complete(&client).await;
-    put(&client, "later", "after the restart").await;
+    put(&client, "later", "once restarted").await;
     let (_muster, client) = restarted(muster, &client, |_| {});
     complete(&client).await;
-    assert_eq!(found(&client, "after the restart").await, ["later"]);
+    assert_eq!(found(&client, "restarted").await, ["later"]);
 }
 
 #[tokio::test]

@@ -22,9 +22,10 @@ const DAY_SECONDS: f64 = 86_400.0;
 /// Of each way alone, as far as it was computed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ScoresBody {
-    /// BM25; null where the search was by meaning alone.
+    /// BM25 as a share of the most that any entry could have, 0 to 1; null where words did not count.
     pub text: Option<f32>,
-    /// Cosine similarity, -1 to 1; null where the entry has no vector or the search was by text.
+    /// Cosine of the query and the entry with its neighbours, -1 to 1; null where vectors did not count, or the entry has
+    /// none yet.
     pub semantic: Option<f32>,
 }
 
@@ -63,7 +64,8 @@ pub struct HitBody {
     pub thread: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
-    /// 0 to 1, of this search: the best entry that matches has the highest.
+    /// 0 to 1: the share it has of what a perfect entry would score, in which every word of the query stands without end
+    /// and whose vector is the query's. Comparable within one search.
     pub score: f32,
     /// From 1, over all pages.
     pub rank: usize,
@@ -209,7 +211,10 @@ pub async fn search(
     asked.finish()?;
     let text = ask.query.clone();
     let reply = app.memory.entries.search(ask, &acting(&http)?).await?;
-    let SearchReply { mode, hits, total, next, took, warnings, index } = reply;
+    let SearchReply { mode, hits, total, next, took, mut warnings, index } = reply;
+    if let IndexHealth::Rebuilding { percent } = index {
+        warnings.push(format!("the index is rebuilt ({percent} %): what is not in it yet is not found"));
+    }
     app.metrics.memory_search(name(mode), took);
     Ok(web::Json(SearchBody {
         query: text,
