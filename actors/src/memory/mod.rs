@@ -23,6 +23,8 @@ mod state;
 mod stored;
 mod sweep;
 mod tallies;
+#[cfg(test)]
+mod tests;
 mod traces;
 mod write;
 
