@@ -27,6 +27,8 @@ mod state;
 mod stored;
 mod sweep;
 mod tallies;
+#[cfg(test)]
+mod tests;
 mod traces;
 mod write;
 

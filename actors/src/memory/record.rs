@@ -149,7 +149,7 @@ pub struct EntryRecord {
     pub expires_at: Option<Millis>,
     /// From 1.
     pub version: u32,
-    /// The version that brought the present key and value: what a model made of them stands from it on.
+    /// The version that brought the present value, tags and language: what a model made of them stands from it on.
     pub text_version: u32,
     /// The change that brought this version.
     pub seq: u64,
