@@ -23,6 +23,7 @@ mod record;
 mod retell;
 mod search;
 mod settings;
+mod snippets;
 mod state;
 mod stored;
 mod sweep;

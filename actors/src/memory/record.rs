@@ -139,7 +139,7 @@ pub struct EntryRecord {
     pub thread: Option<String>,
     /// 0 to 1.
     pub importance: Option<f32>,
-    /// ISO 639-1, in lower case.
+    /// A language tag (BCP 47), in lower case.
     pub language: Option<String>,
     /// Of the first version.
     pub created_at: Millis,
