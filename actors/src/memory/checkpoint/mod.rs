@@ -13,6 +13,8 @@ mod folder;
 mod identity;
 mod part;
 mod partition;
+#[cfg(test)]
+mod tests;
 
 pub(super) use folder::{Checkpoints, Found, Restored, SlotSave};
 pub(super) use identity::{Identity, identity};

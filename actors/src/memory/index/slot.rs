@@ -80,7 +80,15 @@ impl Slot {
             return;
         }
         match &applied.kind {
-            AppliedKind::Put(record) => self.put(record, kit),
+            AppliedKind::Put(record) => {
+                self.put(record, kit);
+                // Where only what goes with the text was replaced, the vector still stands, whatever the index makes of it.
+                if record.text_version < record.version
+                    && let Err(error) = self.stored_vector(record, kit)
+                {
+                    tracing::warn!(%error, "a vector cannot be read: it is made anew");
+                }
+            }
             AppliedKind::Vector { space, id, model, vector, .. } => {
                 if **model == *kit.model.id {
                     self.vector(space, *id, vector);
