@@ -40,7 +40,7 @@ models: setup-build ## fetch the embedded models into models-cache (MODEL=small|
 	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm --dir models-cache
 
 .PHONY: bench
-bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway, the feed, tasks
+bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway, the feed, tasks, retrieval
 	@for package in $(BENCHED); do \
 	    echo "== $$package"; \
 	    cargo bench --quiet $(LOCKED) --package "$$package" --bench '*'; \
@@ -48,6 +48,7 @@ bench: setup-build models ## measure: a rate decision, an ask, durable writes, t
 	@$(MAKE) --no-print-directory bench-gateway
 	@$(MAKE) --no-print-directory bench-feed
 	@$(MAKE) --no-print-directory bench-tasks
+	@$(MAKE) --no-print-directory bench-retrieval
 
 .PHONY: bench-gateway
 bench-gateway: setup-build ## measure the gateway beside a bare relay and the upstream direct
@@ -68,6 +69,12 @@ bench-tasks: setup-build ## measure durable tasks over HTTP, alone and with moni
 	@echo "== tasks"
 	@cargo build --release --quiet $(LOCKED) --bin muster --example task_load
 	@$(PYTHON) benches/tasks/run.py --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: bench-retrieval
+bench-retrieval: setup-build ## measure how good the ranking of semantic memory is, on the open test sets beside this folder
+	@echo "== retrieval"
+	@$(PYTHON) scripts/fetch_models.py minilm --dir models-cache
+	@cargo bench --quiet $(LOCKED) --package muster-retrieval --bench quality
 
 .PHONY: bench-peers
 bench-peers: setup-build ## the same, beside LiteLLM, Portkey and the vLLM router, which it installs

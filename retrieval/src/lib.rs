@@ -2,8 +2,21 @@
 //!
 //! Pure: no clock, no store, no network, no actor; the same entries and query always give the same answer.
 
+pub mod analysis;
+pub mod collection;
 mod doc_no;
 mod filter;
+pub mod highlight;
+mod pieces;
+pub mod rank;
+pub mod text;
+pub mod vector;
 
+pub use analysis::{Analyzed, Language, Languages, analyze, detect};
+pub use collection::{Collection, CollectionOptions, DecodeError, Document, passages};
 pub use doc_no::DocNo;
 pub use filter::Filter;
+pub use highlight::{Highlight, highlights};
+pub use rank::{Explain, Found, Hit, Mode, Query, search};
+pub use text::{Bm25, Neighbours, Resolved, Statistics, StopWords, TermPart, TextIndex, TextOptions, TextQuery};
+pub use vector::{BadVector, VectorIndex, VectorOptions};

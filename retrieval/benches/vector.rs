@@ -1,0 +1,254 @@
+//! What a search by vector finds and costs: `cargo bench -p muster-retrieval --bench vector`, one thread.
+//!
+//! Synthetic: 1,000 clusters about random centres in 384 dimensions, each spread over 30 directions of its own, and a
+//! little noise in all (so that the intrinsic dimension is about that of sentence embeddings); queries are further draws.
+//! Sizes are arguments (`-- 1000000`); without, 10,000 to 100,000. `MUSTER_BENCH_VECTORS` names a file of f32 vectors
+//! (little-endian, 384 numbers each) to draw from instead, mixed pairwise so that there are enough.
+
+use std::hint::black_box;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use muster_retrieval::{BadVector, DocNo, Filter, VectorIndex, VectorOptions};
+use roaring::RoaringBitmap;
+
+const DIMENSIONS: usize = 384;
+const CLUSTERS: usize = 1000;
+const SPREAD: usize = 30;
+const QUERIES: usize = 300;
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() >> 11) as usize % limit
+    }
+
+    /// Normal, nearly: the sum of twelve uniform ones less six.
+    fn normal(&mut self) -> f32 {
+        (0..12).map(|_| (self.next() >> 40) as f32 / (1_u32 << 24) as f32).sum::<f32>() - 6.0
+    }
+
+    fn vector(&mut self) -> Vec<f32> {
+        (0..DIMENSIONS).map(|_| self.normal()).collect()
+    }
+}
+
+enum Source {
+    Clusters { centres: Vec<Vec<f32>>, directions: Vec<Vec<f32>> },
+    Real(Vec<Vec<f32>>),
+}
+
+impl Source {
+    fn new(random: &mut Random) -> io::Result<Self> {
+        if let Ok(path) = std::env::var("MUSTER_BENCH_VECTORS") {
+            let bytes = std::fs::read(path)?;
+            let (numbers, _) = bytes.as_chunks::<4>();
+            let numbers: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+            return Ok(Self::Real(numbers.chunks_exact(DIMENSIONS).map(unit).collect()));
+        }
+        let centres = (0..CLUSTERS).map(|_| unit(&random.vector())).collect();
+        let directions = (0..16 * SPREAD).map(|_| unit(&random.vector())).collect();
+        Ok(Self::Clusters { centres, directions })
+    }
+
+    fn draw(&self, random: &mut Random) -> Vec<f32> {
+        match self {
+            Self::Clusters { centres, directions } => {
+                let cluster = random.below(centres.len());
+                let mut vector = centres.get(cluster).cloned().unwrap_or_default();
+                for direction in directions.iter().skip(cluster % 16 * SPREAD).take(SPREAD) {
+                    add(&mut vector, direction, 0.18 * random.normal());
+                }
+                vector.iter_mut().for_each(|x| *x += 0.01 * random.normal());
+                unit(&vector)
+            }
+            Self::Real(vectors) => {
+                let mut any = || vectors.get(random.below(vectors.len())).cloned().unwrap_or_default();
+                let (mut vector, other) = (any(), any());
+                add(&mut vector, &other, 0.5);
+                vector.iter_mut().for_each(|x| *x += 0.01 * random.normal());
+                unit(&vector)
+            }
+        }
+    }
+}
+
+fn add(sum: &mut [f32], other: &[f32], weight: f32) {
+    sum.iter_mut().zip(other).for_each(|(sum, x)| *sum += weight * x);
+}
+
+fn unit(vector: &[f32]) -> Vec<f32> {
+    let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    vector.iter().map(|x| x / norm).collect()
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0_f32; 16];
+    for (a, b) in a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0) {
+        lanes.iter_mut().zip(a.iter().zip(b)).for_each(|(lane, (a, b))| *lane += a * b);
+    }
+    lanes.iter().sum()
+}
+
+/// The ten nearest by f32, as a user of the vectors would have them.
+fn truth(vectors: &[Vec<f32>], queries: &[Vec<f32>]) -> Vec<Vec<u32>> {
+    let nearest = |query: &Vec<f32>| {
+        let mut scored: Vec<(f32, u32)> =
+            vectors.iter().zip(0_u32..).map(|(vector, doc)| (dot(query, vector), doc)).collect();
+        scored.select_nth_unstable_by(10, |a, b| b.0.total_cmp(&a.0));
+        scored.into_iter().take(10).map(|(_, doc)| doc).collect()
+    };
+    queries.iter().map(nearest).collect()
+}
+
+/// Searches, and tells how much of the truth was found and how long it took.
+fn measure(what: &str, index: &VectorIndex, queries: &[Vec<f32>], filter: Filter<'_>, truth: Option<&[Vec<u32>]>) {
+    let mut times = Vec::new();
+    let mut found = Vec::new();
+    for query in queries {
+        let begun = Instant::now();
+        found.push(black_box(index.search(query, filter, 10)));
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
+    let recall = truth.map_or_else(String::new, |truth| {
+        let hits = |(truth, found): (&Vec<u32>, &Vec<(DocNo, f32)>)| {
+            found.iter().filter(|(doc, _)| truth.contains(&doc.0)).count()
+        };
+        let hits: usize = truth.iter().zip(&found).map(hits).sum();
+        format!("recall@10 {:.4}", hits as f64 / (10 * queries.len()) as f64)
+    });
+    println!("  {what:<34} p50 {:>8} p99 {:>8}  {recall}", ms(at(50)), ms(at(99)));
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
+
+fn fill(vectors: &[Vec<f32>], options: VectorOptions) -> Result<VectorIndex, BadVector> {
+    let mut index = VectorIndex::with(options);
+    let begun = Instant::now();
+    for (vector, doc) in vectors.iter().zip(0..) {
+        index.insert(DocNo(doc), vector)?;
+    }
+    println!("  inserted: {:.0} a second", vectors.len() as f64 / begun.elapsed().as_secs_f64());
+    Ok(index)
+}
+
+fn build(index: &mut VectorIndex) {
+    let (begun, waiting) = (Instant::now(), index.len());
+    let mut longest = Duration::ZERO;
+    loop {
+        let slice = Instant::now();
+        let left = index.work(64);
+        longest = longest.max(slice.elapsed());
+        if left == 0 {
+            break;
+        }
+    }
+    let rate = waiting as f64 / begun.elapsed().as_secs_f64();
+    println!("  graph: {rate:.0} a second, longest slice of 64 {}", ms(longest));
+}
+
+fn filters(what: &str, index: &VectorIndex, vectors: &[Vec<f32>], queries: &[Vec<f32>]) {
+    for one_in in [2, 10, 100] {
+        let docs: RoaringBitmap = (0..vectors.len() as u32)
+            .filter(|doc| doc.wrapping_mul(2_654_435_761) >> 8 & 0xffff < 65_536 / one_in)
+            .collect();
+        let kept: Vec<Vec<f32>> = docs.iter().filter_map(|doc| vectors.get(doc as usize).cloned()).collect();
+        let numbers: Vec<u32> = docs.iter().collect();
+        let few = queries.get(..100).unwrap_or(queries);
+        let truth: Vec<Vec<u32>> = truth(&kept, few)
+            .into_iter()
+            .map(|nearest| nearest.into_iter().filter_map(|at| numbers.get(at as usize).copied()).collect())
+            .collect();
+        measure(&format!("{what}, filter keeps 1 in {one_in}"), index, few, Filter::Only(&docs), Some(&truth));
+    }
+}
+
+fn stored(index: &VectorIndex) -> Result<(), Box<dyn std::error::Error>> {
+    let begun = Instant::now();
+    let clone = index.clone();
+    let cloned = begun.elapsed();
+    let mut bytes = Vec::new();
+    let begun = Instant::now();
+    clone.encode(&mut bytes)?;
+    bytes.flush()?;
+    let encoded = begun.elapsed();
+    let begun = Instant::now();
+    let back = VectorIndex::decode(&mut bytes.as_slice())?;
+    let decoded = begun.elapsed();
+    println!(
+        "  {} bytes an entry; cloned in {}, encoded in {} to {} MB, decoded in {}",
+        index.bytes() / index.len().max(1),
+        ms(cloned),
+        ms(encoded),
+        bytes.len() >> 20,
+        ms(decoded),
+    );
+    black_box(back);
+    Ok(())
+}
+
+/// Half is replaced, a tenth at a time, and the graph kept up: does it find as much after?
+fn churn(
+    index: &mut VectorIndex,
+    vectors: &mut [Vec<f32>],
+    source: &Source,
+    random: &mut Random,
+) -> Result<(), BadVector> {
+    let begun = Instant::now();
+    let tenth = vectors.len() / 10;
+    for _ in 0..5 {
+        for _ in 0..tenth {
+            let doc = random.below(vectors.len());
+            let vector = source.draw(random);
+            index.insert(DocNo(doc as u32), &vector)?;
+            if let Some(place) = vectors.get_mut(doc) {
+                *place = vector;
+            }
+        }
+        while index.work(1024) > 0 {}
+    }
+    println!("  half replaced: {:.0} a second", 5.0 * tenth as f64 / begun.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn size(count: usize, source: &Source, random: &mut Random) -> Result<(), Box<dyn std::error::Error>> {
+    println!("{count} vectors");
+    let mut vectors: Vec<Vec<f32>> = (0..count).map(|_| source.draw(random)).collect();
+    let queries: Vec<Vec<f32>> = (0..QUERIES).map(|_| source.draw(random)).collect();
+    let nearest = truth(&vectors, &queries);
+    let mut index = fill(&vectors, VectorOptions { exact_below: count.min(5000), ..VectorOptions::new(DIMENSIONS) })?;
+    measure("scan", &index, &queries, Filter::All, Some(&nearest));
+    filters("scan", &index, &vectors, &queries);
+    build(&mut index);
+    measure("graph", &index, &queries, Filter::All, Some(&nearest));
+    filters("graph", &index, &vectors, &queries);
+    stored(&index)?;
+    if count <= 200_000 {
+        churn(&mut index, &mut vectors, source, random)?;
+        measure("graph, half replaced", &index, &queries, Filter::All, Some(&truth(&vectors, &queries)));
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut random = Random(1);
+    let source = Source::new(&mut random)?;
+    let given: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    for count in if given.is_empty() { vec![10_000, 50_000, 100_000] } else { given } {
+        size(count, &source, &mut random)?;
+    }
+    Ok(())
+}

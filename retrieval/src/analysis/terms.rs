@@ -1,0 +1,217 @@
+//! From words to the terms that an index knows.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::compose;
+
+use super::normal::{fold, normalize};
+use super::parts::{abbreviation, each_part};
+use super::script::{Script, is_ideograph};
+use super::stem::each_form;
+use super::words::Kind;
+pub(crate) use super::words::{Word, each_word};
+use super::{Language, Languages, MAX_WORD};
+
+/// What the terms of a word are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Entry,
+    Query,
+}
+
+/// A piece of a word before it is stemmed.
+#[derive(Clone, Copy)]
+enum Atom<'a> {
+    /// Letters: known by their stem.
+    Letters(&'a str),
+    /// Known as it is.
+    Exact(&'a str),
+}
+
+/// Where a term of a word stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// The bytes of the text that it stands for.
+    pub start: usize,
+    pub end: usize,
+    /// Its position in words; that of a name's second word is one further.
+    pub position: u32,
+}
+
+/// How far a text was read, in words: what its length and its positions are counted in.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reading {
+    pub length: u32,
+    pub position: u32,
+}
+
+impl Reading {
+    /// The terms of a word in an entry of a language. The words of a text are to come in order.
+    pub(crate) fn each_term(&mut self, word: &Word<'_>, language: Language, each: &mut impl FnMut(&str, Place)) {
+        self.each_atom(word, Purpose::Entry, &mut |atom, place| match atom {
+            Atom::Letters(letters) => each_form(letters, language, &mut |form| each(form, place)),
+            Atom::Exact(term) => each(term, place),
+        });
+    }
+
+    fn each_atom(&mut self, word: &Word<'_>, purpose: Purpose, each: &mut impl FnMut(Atom<'_>, Place)) {
+        let (start, end) = (word.start, word.start + word.text.len());
+        let first = self.position;
+        match word.kind {
+            Kind::Unspaced => {
+                let characters = each_pair(word, first, purpose, each);
+                self.length = self.length.saturating_add(characters);
+                self.position = first.saturating_add(characters);
+            }
+            // Its words came before it: it stands where the last of them does.
+            Kind::Joined => {
+                exact(word.text, &mut |term| {
+                    each(Atom::Exact(term), Place { start, end, position: first.saturating_sub(1) });
+                });
+            }
+            Kind::Spaced => {
+                let words = spaced(word.text, &mut |atom, nth| {
+                    each(atom, Place { start, end, position: first.saturating_add(nth) });
+                });
+                self.length = self.length.saturating_add(1);
+                self.position = first.saturating_add(words);
+            }
+        }
+    }
+}
+
+/// A word of a query: its written form, and whether it has stems.
+pub(crate) struct Asked<'a> {
+    pub word: &'a str,
+    pub position: u32,
+    atom: Atom<'a>,
+}
+
+impl Asked<'_> {
+    /// The terms that it may be known by in entries of these languages.
+    pub(crate) fn alternatives(&self, languages: Languages) -> Vec<Box<str>> {
+        let mut forms: Vec<Box<str>> = Vec::new();
+        match self.atom {
+            Atom::Exact(term) => forms.push(term.into()),
+            Atom::Letters(word) => {
+                for language in languages.iter() {
+                    each_form(word, language, &mut |form| {
+                        if !form.is_empty() && !forms.iter().any(|known| **known == *form) {
+                            forms.push(form.into());
+                        }
+                    });
+                }
+            }
+        }
+        forms
+    }
+}
+
+/// Each word of a query, the words within its names among them.
+pub(crate) fn each_asked(text: &str, each: &mut impl FnMut(&Asked<'_>)) {
+    let mut reading = Reading::default();
+    each_word(text, &mut |word| {
+        reading.each_atom(&word, Purpose::Query, &mut |atom, place| {
+            let (Atom::Exact(word) | Atom::Letters(word)) = atom;
+            each(&Asked { word, position: place.position, atom });
+        });
+    });
+}
+
+/// The atoms of a word, each with which of its words it is; gives how many these are.
+fn spaced(word: &str, each: &mut impl FnMut(Atom<'_>, u32)) -> u32 {
+    let mut normal = String::new();
+    normalize(word, &mut normal);
+    if normal.chars().all(|c| !is_inner_sign(c) && !c.is_numeric()) {
+        each(Atom::Letters(&normal), 0);
+    } else {
+        exact(word, &mut |term| each(Atom::Exact(term), 0));
+        if let Some(letters) = abbreviation(&normal) {
+            each(Atom::Letters(&letters), 0);
+            return 1;
+        }
+    }
+    let cut = word.char_indices().nth(MAX_WORD).map_or(word, |(end, _)| word.get(..end).unwrap_or(word));
+    let mut parts = 0;
+    each_part(cut, &mut |part| {
+        normalize(part.trim_matches(is_inner_sign), &mut normal);
+        match normal.chars().any(|c| is_inner_sign(c) || c.is_numeric()) {
+            _ if normal.is_empty() => return,
+            true => each(Atom::Exact(&normal), parts),
+            false => each(Atom::Letters(&normal), parts),
+        }
+        parts += 1;
+    });
+    parts.max(1)
+}
+
+/// What UAX #29 leaves within a word besides letters, figures and apostrophes.
+const fn is_inner_sign(c: char) -> bool {
+    matches!(c, '_' | '.' | ':' | ',' | ';' | '·' | '‿' | '⁀' | '⁔' | '．' | '，' | '：' | '；' | '＿')
+}
+
+/// A name as it is written; figures without the commas of thousands.
+fn exact(name: &str, each: &mut impl FnMut(&str)) {
+    let (mut normal, mut folded) = (String::new(), String::new());
+    normalize(name, &mut normal);
+    if normal.contains(',') && normal.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b',' | b'.')) {
+        normal.retain(|c| c != ',');
+    }
+    fold(&normal, &mut folded);
+    if !folded.is_empty() {
+        each(&folded);
+    }
+}
+
+/// A script without spaces by every two characters that stand together, as Lucene's `CJKBigramFilter`; an ideograph also
+/// alone, since it can be a word. A query's characters alone only where there is no second. Gives how many they are.
+fn each_pair(run: &Word<'_>, first: u32, purpose: Purpose, each: &mut impl FnMut(Atom<'_>, Place)) -> u32 {
+    let mut term = String::with_capacity(8);
+    let mut last: Option<(usize, usize, char)> = None;
+    let mut count = 0_u32;
+    let alone = |(start, end, c): (usize, usize, char), count: u32, each: &mut dyn FnMut(Atom<'_>, Place)| {
+        let position = first.saturating_add(count);
+        each(Atom::Exact(c.encode_utf8(&mut [0; 4])), Place { start, end, position });
+    };
+    each_character(run, &mut |start, end, c| {
+        if let Some((from, _, before)) = last {
+            term.clear();
+            term.extend([before, c]);
+            let position = first.saturating_add(count.saturating_sub(1));
+            each(Atom::Exact(&term), Place { start: from, end, position });
+        }
+        if purpose == Purpose::Entry && is_ideograph(c) {
+            alone((start, end, c), count, each);
+        }
+        last = Some((start, end, c));
+        count = count.saturating_add(1);
+    });
+    if let (1, Some(only)) = (count, last)
+        && !(purpose == Purpose::Entry && is_ideograph(only.2))
+    {
+        alone(only, 0, each);
+    }
+    count
+}
+
+/// Its characters in NFKC. What normalises to nothing of the script (marks, what is invisible) is left out.
+fn each_character(run: &Word<'_>, each: &mut impl FnMut(usize, usize, char)) {
+    let mut held: Option<(usize, usize, char)> = None;
+    for (at, c) in run.text.char_indices() {
+        let (start, end) = (run.start + at, run.start + at + c.len_utf8());
+        for part in std::iter::once(c).nfkc() {
+            match held {
+                // Half width kana have their voicing mark as a character of its own.
+                Some((first, _, before)) if let Some(whole) = compose(before, part) => held = Some((first, end, whole)),
+                _ if Script::of(part) != Script::Unspaced => {}
+                _ => {
+                    if let Some((from, to, before)) = held.replace((start, end, part)) {
+                        each(from, to, before);
+                    }
+                }
+            }
+        }
+    }
+    if let Some((from, to, last)) = held {
+        each(from, to, last);
+    }
+}

@@ -1,0 +1,94 @@
+use roaring::RoaringBitmap;
+
+use super::Collection;
+use super::entries::at;
+use crate::rank::Query;
+use crate::{DocNo, Filter};
+
+/// Up to so many entries are looked at one by one rather than found by an index.
+const FEW: u64 = 2_000;
+
+/// What of a collection a query may find.
+#[derive(Debug, Clone)]
+pub(crate) enum Admitted {
+    All,
+    Only(RoaringBitmap),
+}
+
+impl Admitted {
+    pub(crate) fn filter(&self) -> Filter<'_> {
+        match self {
+            Self::All => Filter::All,
+            Self::Only(docs) => Filter::Only(docs),
+        }
+    }
+
+    fn and(&mut self, docs: RoaringBitmap) {
+        match self {
+            Self::All => *self = Self::Only(docs),
+            Self::Only(all) => *all &= docs,
+        }
+    }
+}
+
+impl Collection {
+    /// Entries within a query's conditions: tags, key, thread, and not expired.
+    pub(crate) fn admitted(&self, query: &Query<'_>) -> Admitted {
+        let mut admitted = Admitted::All;
+        if let Some(thread) = query.thread {
+            let members = self.threads.find(thread).and_then(|thread| self.threads.held(thread));
+            admitted.and(members.map(|members| members.iter().collect()).unwrap_or_default());
+        }
+        for tag in query.tags_all {
+            admitted.and(self.tagged(tag).cloned().unwrap_or_default());
+        }
+        if !query.tags_any.is_empty() {
+            let any = query.tags_any.iter().filter_map(|tag| self.tagged(tag));
+            admitted.and(any.fold(RoaringBitmap::new(), |all, docs| all | docs));
+        }
+        if let Some(prefix) = query.key_prefix.filter(|prefix| !prefix.is_empty()) {
+            self.keep_keys(&mut admitted, prefix);
+        }
+        if !query.include_expired {
+            self.keep_fresh(&mut admitted, query.now);
+        }
+        admitted
+    }
+
+    /// Whether an entry has not expired, or may be found all the same.
+    pub(crate) fn is_admitted(&self, doc: DocNo, query: &Query<'_>) -> bool {
+        self.entry(doc).is_some_and(|entry| query.include_expired || !entry.is_expired(query.now))
+    }
+
+    fn tagged(&self, tag: &str) -> Option<&RoaringBitmap> {
+        self.tags.find(tag).and_then(|tag| self.tags.held(tag))
+    }
+
+    fn keep_keys(&self, admitted: &mut Admitted, prefix: &str) {
+        let key = |doc| at(&self.entries, doc).map_or("", |entry| &*entry.key);
+        match admitted {
+            Admitted::Only(docs) if docs.len() <= FEW => {
+                let kept = docs.iter().filter(|doc| key(*doc).starts_with(prefix)).collect();
+                *docs = kept;
+            }
+            _ => {
+                let below = |doc| key(doc) < prefix;
+                let mut docs = self.by_key.between(below, |doc| below(doc) || key(doc).starts_with(prefix));
+                docs.sort_unstable();
+                admitted.and(docs.into_iter().collect());
+            }
+        }
+    }
+
+    fn keep_fresh(&self, admitted: &mut Admitted, now: i64) {
+        let expired = self.expired(now);
+        if expired.is_empty() {
+            return;
+        }
+        let expired: RoaringBitmap = expired.into_iter().collect();
+        match admitted {
+            Admitted::All => *admitted = Admitted::Only(&self.live - &expired),
+            Admitted::Only(docs) => *docs -= expired,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+use std::sync::Arc;
+
+use super::order::Order;
+use crate::pieces::Pieces;
+
+/// What is held under a name.
+pub(super) trait Held: Clone + Default {
+    fn is_empty(&self) -> bool;
+    /// On the heap.
+    fn bytes(&self) -> usize;
+}
+
+/// Names by number with what is held under each; one under which nothing is left is forgotten.
+#[derive(Debug, Clone)]
+pub(super) struct Names<T> {
+    all: Pieces<Option<Arc<Name<T>>>, 6>,
+    by_name: Order,
+    free: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Name<T> {
+    name: Box<str>,
+    held: T,
+}
+
+impl<T: Held> Default for Names<T> {
+    fn default() -> Self {
+        Self { all: Pieces::default(), by_name: Order::default(), free: Vec::new() }
+    }
+}
+
+impl<T: Held> Names<T> {
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        let found = self.by_name.from(|other| self.name(other) < name).next()?;
+        (self.name(found) == name).then_some(found)
+    }
+
+    pub(super) fn name(&self, number: u32) -> &str {
+        self.get(number).map_or("", |name| &name.name)
+    }
+
+    pub(super) fn held(&self, number: u32) -> Option<&T> {
+        self.get(number).map(|name| &name.held)
+    }
+
+    /// The number of a name, given where it has none. Who gets it puts something under it at once.
+    pub(super) fn number(&mut self, name: &str) -> u32 {
+        if let Some(found) = self.find(name) {
+            return found;
+        }
+        let Some(number) = self.free.pop() else {
+            self.push(Some(name.to_owned()), T::default());
+            return u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX);
+        };
+        if let Some(freed) = self.all.get_mut(number as usize) {
+            *freed = Some(Arc::new(Name { name: name.into(), held: T::default() }));
+        }
+        let Self { all, by_name, .. } = self;
+        by_name.insert(number, |other| name_of(all, other) < name);
+        number
+    }
+
+    /// Names in the order of their numbers; none where a number is free.
+    pub(super) fn names(&self) -> impl Iterator<Item = Option<&str>> {
+        self.all.iter().map(|name| name.as_deref().map(|name| &*name.name))
+    }
+
+    /// Gives the next number to a name that is new, or to none.
+    pub(super) fn push(&mut self, name: Option<String>, held: T) {
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let new = name.map(|name| Arc::new(Name { name: name.into(), held }));
+        self.all.push(new.clone());
+        let Some(new) = new else { return self.free.push(number) };
+        let Self { all, by_name, .. } = self;
+        by_name.insert(number, |other| name_of(all, other) < &*new.name);
+    }
+
+    pub(super) fn change(&mut self, number: u32, change: impl FnOnce(&mut T)) {
+        let Some(Some(name)) = self.all.get_mut(number as usize) else { return };
+        change(&mut Arc::make_mut(name).held);
+        if !name.held.is_empty() {
+            return;
+        }
+        let name = Arc::clone(name);
+        let Self { all, by_name, free } = self;
+        by_name.remove(number, |other| name_of(all, other) < &*name.name);
+        if let Some(slot) = all.get_mut(number as usize) {
+            *slot = None;
+        }
+        free.push(number);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let names = self.all.iter().flatten();
+        let held: usize = names.map(|name| size_of::<Name<T>>() + 16 + name.name.len() + name.held.bytes()).sum();
+        held + self.all.bytes() + self.by_name.bytes() + self.free.capacity() * size_of::<u32>()
+    }
+
+    fn get(&self, number: u32) -> Option<&Name<T>> {
+        self.all.get(number as usize)?.as_deref()
+    }
+}
+
+fn name_of<T: Clone>(all: &Pieces<Option<Arc<Name<T>>>, 6>, number: u32) -> &str {
+    all.get(number as usize).and_then(Option::as_deref).map_or("", |name| &name.name)
+}

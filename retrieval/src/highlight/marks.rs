@@ -1,0 +1,33 @@
+use std::collections::HashMap;
+
+use crate::analysis::{Reading, each_word};
+use crate::{Language, TextQuery};
+
+/// A stretch of a value that is a word of the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub start: usize,
+    pub end: usize,
+    /// Number of the query's word.
+    pub word: usize,
+}
+
+/// All words of a value that a query asks for, by where they start. One stretch may answer several.
+pub(super) fn marks(value: &str, query: &TextQuery, language: Language) -> Vec<Mark> {
+    let mut asked: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (term, word) in query.terms() {
+        asked.entry(term).or_default().push(word);
+    }
+    let mut marks = Vec::new();
+    let mut reading = Reading::default();
+    each_word(value, &mut |word| {
+        reading.each_term(&word, language, &mut |term, place| {
+            for word in asked.get(term).into_iter().flatten() {
+                marks.push(Mark { start: place.start, end: place.end, word: *word });
+            }
+        });
+    });
+    marks.sort_unstable_by_key(|mark| (mark.start, mark.end, mark.word));
+    marks.dedup();
+    marks
+}

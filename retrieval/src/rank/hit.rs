@@ -1,0 +1,72 @@
+use super::candidates::Part;
+use super::fuse::Fusion;
+use super::scored::{Scored, gain};
+use super::thread::{after, before};
+use super::{Explain, Hit, Query, SemanticPart, TextPart};
+use crate::collection::Collection;
+use crate::{DocNo, Statistics};
+
+/// Neighbours that are passed over where they may not be found, until one may.
+const FAR: usize = 64;
+
+/// With the parts of its score, for those that are shown.
+pub(super) fn hit(
+    one: &Scored,
+    part: &Part<'_>,
+    fusion: &Fusion,
+    statistics: &Statistics,
+    query: &Query<'_>,
+) -> Option<Hit> {
+    let (nth, doc) = one.place;
+    let entry = part.collection.entry(doc)?;
+    let text = (fusion.alpha < 1.0).then(|| TextPart {
+        bm25: one.text,
+        best: fusion.best_text,
+        mean: fusion.text.mean,
+        deviation: fusion.text.deviation,
+        weight: fusion.text_weight(),
+        terms: part.collection.text().explain(&part.resolved, statistics, doc),
+    });
+    let cosine = one.cosine.map_or(fusion.semantic.mean, |cosine| cosine.whole);
+    let semantic = (fusion.alpha > 0.0).then(|| SemanticPart {
+        own: one.cosine.map(|cosine| cosine.own),
+        cosine,
+        neighbours: one.cosine.map_or(0, |cosine| cosine.neighbours),
+        mean: fusion.semantic.mean,
+        deviation: fusion.semantic.deviation,
+        weight: fusion.semantic_weight(),
+    });
+    let share = if fusion.best_text > 0.0 { (one.text / fusion.best_text).clamp(0.0, 1.0) } else { 0.0 };
+    let explain = Explain {
+        alpha: fusion.alpha,
+        fused: fusion.fused(one.text, cosine),
+        importance: gain(entry.importance),
+        best: fusion.best(),
+        decay: one.decay,
+        likeness: None,
+        score: one.score(),
+        text,
+        semantic,
+    };
+    let (prev, next) = beside(part.collection, doc, query);
+    Some(Hit {
+        collection: nth,
+        id: entry.id,
+        version: entry.version,
+        score: one.score(),
+        text: explain.text.as_ref().map(|_| share),
+        semantic: one.cosine.map(|cosine| cosine.whole),
+        explain,
+        prev,
+        next,
+    })
+}
+
+/// The nearest in its thread that have not expired. Other conditions of the query do not concern them.
+fn beside(collection: &Collection, doc: DocNo, query: &Query<'_>) -> (Option<u128>, Option<u128>) {
+    let nearest = |all: &mut dyn Iterator<Item = DocNo>| {
+        let found = all.take(FAR).find(|doc| collection.is_admitted(*doc, query))?;
+        Some(collection.entry(found)?.id)
+    };
+    (nearest(&mut before(collection, doc)), nearest(&mut after(collection, doc)))
+}

@@ -1,0 +1,83 @@
+use super::candidates::{Part, Place, candidates};
+use super::context::{Context, Cosine};
+use super::fuse::{Fusion, Scale, decay};
+use super::{ALPHA, IMPORTANCE, Mode, Query};
+use crate::collection::Document;
+use crate::{DocNo, Statistics};
+
+/// A candidate with both scores.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scored {
+    pub place: Place,
+    pub text: f32,
+    pub cosine: Option<Cosine>,
+    /// The share of a perfect entry, before it is put within bounds.
+    pub share: f32,
+    pub decay: f32,
+}
+
+impl Scored {
+    pub(super) fn score(&self) -> f32 {
+        self.share.clamp(0.0, 1.0) * self.decay
+    }
+}
+
+/// All candidates, each by the sides that count.
+pub(super) fn score(parts: &[Part<'_>], statistics: &Statistics, query: &Query<'_>, mode: Mode) -> Vec<Scored> {
+    let all = candidates(parts, statistics, query, mode);
+    let mut scored = Vec::with_capacity(all.len());
+    for of_one in all.chunk_by(|a, b| a.0 == b.0) {
+        let Some(part) = of_one.first().and_then(|place| parts.get(place.0)) else { continue };
+        let docs: Vec<DocNo> = of_one.iter().map(|place| place.1).collect();
+        let texts = match mode {
+            Mode::Semantic => vec![0.0; docs.len()],
+            Mode::Hybrid | Mode::Text => part.collection.text().score(&part.resolved, statistics, &docs),
+        };
+        let vector = query.vector.filter(|_| mode != Mode::Text);
+        let mut context = vector.map(|vector| Context::new(part.collection, vector));
+        for (place, text) in of_one.iter().zip(texts) {
+            let cosine = context.as_mut().and_then(|context| context.cosine(place.1));
+            if text > 0.0 || cosine.is_some() {
+                scored.push(Scored { place: *place, text, cosine, share: 0.0, decay: 1.0 });
+            }
+        }
+    }
+    scored
+}
+
+pub(super) fn fuse(scored: &[Scored], query: &Query<'_>, mode: Mode, best_text: f32) -> Fusion {
+    let alpha = match mode {
+        Mode::Text => 0.0,
+        Mode::Semantic => 1.0,
+        Mode::Hybrid => query.alpha.filter(|alpha| alpha.is_finite()).map_or(ALPHA, |alpha| alpha.clamp(0.0, 1.0)),
+    };
+    let text = Scale::of(scored.iter().map(|one| one.text), best_text);
+    let semantic = Scale::of(scored.iter().filter_map(|one| Some(one.cosine?.whole)), 1.0);
+    Fusion { alpha, text, semantic, best_text }
+}
+
+/// Orders by score, and leaves out what is below the least that is wanted.
+pub(super) fn rank(scored: &mut Vec<Scored>, parts: &[Part<'_>], fusion: &Fusion, query: &Query<'_>) {
+    let entry = |place: Place| parts.get(place.0).and_then(|part| part.collection.entry(place.1));
+    for one in scored.iter_mut() {
+        let Some(entry) = entry(one.place) else { continue };
+        // What has no vector yet is taken for the mean: it neither gains nor loses.
+        let cosine = one.cosine.map_or(fusion.semantic.mean, |cosine| cosine.whole);
+        one.share = fusion.share(one.text, cosine, gain(entry.importance));
+        one.decay = decay(query.now.saturating_sub(entry.stored_at), query.half_life_ms, entry.importance);
+    }
+    if let Some(least) = query.min_score {
+        scored.retain(|one| one.score() >= least);
+    }
+    let id = |one: &Scored| entry(one.place).map(|entry| entry.id);
+    // Beyond both bounds shares still tell the better.
+    scored.sort_by(|a, b| {
+        let by_score = b.score().total_cmp(&a.score()).then_with(|| b.share.total_cmp(&a.share));
+        by_score.then_with(|| (a.place.0, id(a)).cmp(&(b.place.0, id(b))))
+    });
+}
+
+/// What an importance adds, in deviations.
+pub(super) fn gain(importance: f32) -> f32 {
+    IMPORTANCE * (importance - Document::IMPORTANCE) / 0.5
+}

@@ -1,0 +1,52 @@
+use serde::{Deserialize, Serialize};
+
+/// BM25's parameters (Robertson, Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond").
+///
+/// A term adds `idf * tf / (tf + K)` with `K = k1 * (1 - b + b * (len + prior) / (mean + prior))`, without the constant
+/// factor `k1 + 1`, as Lucene since version 8.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bm25 {
+    /// How slowly more occurrences stop to count.
+    pub k1: f32,
+    /// How much a long entry loses, 0 to 1.
+    pub b: f32,
+    /// Words that every entry is thought to have besides its own: among short texts a length says little. 0 is BM25 as
+    /// published.
+    pub prior: f32,
+}
+
+impl Default for Bm25 {
+    fn default() -> Self {
+        Self { k1: 1.2, b: 0.75, prior: 50.0 }
+    }
+}
+
+impl Bm25 {
+    /// Lucene's: `ln(1 + (n - df + 0.5) / (df + 0.5))`, which is never negative.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+    pub fn idf(documents: u64, df: u64) -> f32 {
+        let (all, with) = (documents as f64, df.min(documents) as f64);
+        (1.0 + (all - with + 0.5) / (with + 0.5)).ln() as f32
+    }
+
+    /// Its norm for entries of this mean length.
+    pub(super) fn norm(self, mean: f32) -> Norm {
+        let by_length = self.k1 * self.b / (mean + self.prior).max(f32::MIN_POSITIVE);
+        Norm { base: self.k1 * (1.0 - self.b) + by_length * self.prior, by_length }
+    }
+}
+
+/// `K` as a line over an entry's length.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Norm {
+    base: f32,
+    by_length: f32,
+}
+
+impl Norm {
+    /// What of a term's weight an entry gets: 0 to 1.
+    pub(super) fn saturation(self, tf: f32, length: f32) -> f32 {
+        tf / (tf + self.base + self.by_length * length)
+    }
+}

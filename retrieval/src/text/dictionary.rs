@@ -1,0 +1,153 @@
+//! From a term to its number.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+/// Terms of a bucket, on average at most.
+const FULL: usize = 128;
+
+/// Terms by a keyed hash (a text cannot be made so that its terms collide) in buckets that split one at a time (Litwin
+/// 1980, "Linear hashing"): no insert pays for all, and clones share the buckets that neither has written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Dictionary {
+    hasher: RandomState,
+    buckets: Vec<Arc<Bucket>>,
+    len: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Bucket {
+    /// By their hash.
+    entries: Vec<Entry>,
+    /// Their terms, with gaps where one was removed.
+    text: String,
+    gaps: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    hash: u32,
+    start: u32,
+    length: u16,
+    number: u32,
+}
+
+impl Dictionary {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What the other functions know a term by.
+    pub(super) fn hash(&self, term: &str) -> u64 {
+        self.hasher.hash_one(term)
+    }
+
+    pub(super) fn get(&self, hash: u64, term: &str) -> Option<u32> {
+        let bucket = self.buckets.get(self.place(hash))?;
+        bucket.same(hash).find(|(_, entry)| bucket.term(entry) == term).map(|(_, entry)| entry.number)
+    }
+
+    /// Adds a term that is not in it.
+    pub(super) fn insert(&mut self, hash: u64, term: &str, number: u32) {
+        if self.buckets.is_empty() {
+            self.buckets.push(Arc::default());
+        }
+        self.add(hash, term, number);
+        self.len += 1;
+        if self.len > self.buckets.len() * FULL {
+            self.split();
+        }
+    }
+
+    pub(super) fn remove(&mut self, hash: u64, number: u32) {
+        let place = self.place(hash);
+        let Some(bucket) = self.buckets.get_mut(place) else { return };
+        let at = bucket.same(hash).find(|(_, entry)| entry.number == number).map(|(at, _)| at);
+        if let Some(at) = at {
+            let bucket = Arc::make_mut(bucket);
+            bucket.gaps += usize::from(bucket.entries.remove(at).length);
+            bucket.close_gaps();
+            self.len -= 1;
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.buckets.iter().flat_map(|bucket| bucket.entries.iter().map(|entry| (bucket.term(entry), entry.number)))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let held = |bucket: &Arc<Bucket>| {
+            size_of::<Bucket>() + 24 + bucket.entries.capacity() * size_of::<Entry>() + bucket.text.capacity()
+        };
+        self.buckets.iter().map(held).sum()
+    }
+
+    /// The bucket of a term.
+    fn place(&self, hash: u64) -> usize {
+        let low = usize::try_from(hash & u64::from(u32::MAX)).unwrap_or_default();
+        // Buckets before `buckets - whole` are split already: of those one more bit counts.
+        let whole = 1_usize << self.buckets.len().max(1).ilog2();
+        let wide = low & (2 * whole - 1);
+        if wide < self.buckets.len() { wide } else { low & (whole - 1) }
+    }
+
+    fn add(&mut self, hash: u64, term: &str, number: u32) {
+        let place = self.place(hash);
+        if let Some(bucket) = self.buckets.get_mut(place) {
+            Arc::make_mut(bucket).add(hash, term, number);
+        }
+    }
+
+    /// Divides the bucket whose turn it is between itself and a new one.
+    fn split(&mut self) {
+        let whole = 1_usize << self.buckets.len().ilog2();
+        let turn = self.buckets.len() - whole;
+        let Some(old) = self.buckets.get_mut(turn).map(std::mem::take) else { return };
+        self.buckets.push(Arc::default());
+        for entry in &old.entries {
+            let term = old.term(entry);
+            self.add(self.hash(term), term, entry.number);
+        }
+    }
+}
+
+/// Buckets are by the low half of a hash, entries within by the high one.
+fn high(hash: u64) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or_default()
+}
+
+impl Bucket {
+    fn term(&self, entry: &Entry) -> &str {
+        let start = entry.start as usize;
+        self.text.get(start..start + usize::from(entry.length)).unwrap_or_default()
+    }
+
+    fn first(&self, hash: u64) -> usize {
+        self.entries.partition_point(|entry| entry.hash < high(hash))
+    }
+
+    /// The entries of a hash with their places.
+    fn same(&self, hash: u64) -> impl Iterator<Item = (usize, &Entry)> {
+        let from = self.first(hash);
+        let rest = self.entries.get(from..).unwrap_or_default();
+        (from..).zip(rest.iter().take_while(move |entry| entry.hash == high(hash)))
+    }
+
+    fn add(&mut self, hash: u64, term: &str, number: u32) {
+        let (Ok(start), Ok(length)) = (u32::try_from(self.text.len()), u16::try_from(term.len())) else { return };
+        self.text.push_str(term);
+        self.entries.insert(self.first(hash), Entry { hash: high(hash), start, length, number });
+    }
+
+    fn close_gaps(&mut self) {
+        if self.gaps * 2 <= self.text.len() {
+            return;
+        }
+        let old = std::mem::take(self);
+        for entry in &old.entries {
+            let start = u32::try_from(self.text.len()).unwrap_or_default();
+            self.text.push_str(old.term(entry));
+            self.entries.push(Entry { start, ..*entry });
+        }
+    }
+}

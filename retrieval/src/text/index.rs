@@ -1,0 +1,191 @@
+use serde::{Deserialize, Serialize};
+
+use crate::DocNo;
+use crate::analysis::{Analyzed, Languages};
+
+use super::dictionary::Dictionary;
+use super::documents::Documents;
+use super::forward::{Forward, write_terms};
+use super::pieces::Pieces;
+use super::postings::{Item, Postings, write_places};
+use super::{Bm25, Neighbours};
+
+/// How an index ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TextOptions {
+    pub bm25: Bm25,
+    pub neighbours: Neighbours,
+    /// What two words that stand together as in the query add, beside what each adds itself; 0 looks for none.
+    pub pairs: f32,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { bm25: Bm25::default(), neighbours: Neighbours::default(), pairs: 0.4 }
+    }
+}
+
+/// Entries by their words. A clone is cheap and keeps what it was.
+#[derive(Debug, Clone)]
+pub struct TextIndex {
+    pub(super) options: TextOptions,
+    pub(super) dictionary: Dictionary,
+    pub(super) terms: Pieces<Term, 6>,
+    /// Numbers of terms that no entry holds any more.
+    pub(super) free: Vec<u32>,
+    pub(super) forward: Forward,
+    pub(super) documents: Documents,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Term {
+    /// By which the dictionary finds it again.
+    pub hash: u64,
+    pub postings: Postings,
+}
+
+impl Default for TextIndex {
+    fn default() -> Self {
+        Self::new(TextOptions::default())
+    }
+}
+
+impl TextIndex {
+    #[must_use]
+    pub fn new(options: TextOptions) -> Self {
+        Self {
+            options,
+            dictionary: Dictionary::default(),
+            terms: Pieces::default(),
+            free: Vec::new(),
+            forward: Forward::default(),
+            documents: Documents::new(options.neighbours.weights()),
+        }
+    }
+
+    #[must_use]
+    pub fn options(&self) -> &TextOptions {
+        &self.options
+    }
+
+    /// Entries that are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Distinct terms.
+    #[must_use]
+    pub fn terms(&self) -> usize {
+        self.dictionary.len()
+    }
+
+    #[must_use]
+    pub fn contains(&self, doc: DocNo) -> bool {
+        self.documents.get(doc.0).is_some()
+    }
+
+    /// The languages of its entries: what a query is to be stemmed by.
+    #[must_use]
+    pub fn languages(&self) -> Languages {
+        self.documents.languages().collect()
+    }
+
+    /// Puts an entry in; one that was there under its number is replaced and keeps its place in its thread. Numbers are
+    /// to be dense: memory goes by the highest.
+    pub fn insert(&mut self, doc: DocNo, terms: &Analyzed) {
+        self.clear(doc);
+        let mut list = Vec::new();
+        let mut places = Vec::new();
+        for (term, positions) in terms.terms() {
+            places.clear();
+            let count = write_places(positions, &mut places);
+            let number = self.number(term);
+            if let Some(term) = self.terms.get_mut(number as usize) {
+                term.postings.insert(Item { doc: doc.0, count, places: &places });
+                list.push((number, count));
+            }
+        }
+        list.sort_unstable();
+        places.clear();
+        write_terms(list.into_iter(), &mut places);
+        self.forward.set(doc.0, &places);
+        self.documents.set(doc.0, terms.length(), terms.language());
+    }
+
+    /// Takes an entry out; those before and after it in its thread are neighbours then.
+    pub fn remove(&mut self, doc: DocNo) {
+        self.clear(doc);
+        self.documents.remove(doc.0);
+    }
+
+    /// Puts an entry between two others of its thread, none at its ends. Both sides are told: whoever was their
+    /// neighbour there is not any more. Nothing where the entry is not in the index; an other that is not is none.
+    pub fn link(&mut self, doc: DocNo, previous: Option<DocNo>, next: Option<DocNo>) {
+        self.documents.link(doc.0, previous.map(|doc| doc.0), next.map(|doc| doc.0));
+    }
+
+    /// The entries before and after one in its thread.
+    #[must_use]
+    pub fn neighbours(&self, doc: DocNo) -> (Option<DocNo>, Option<DocNo>) {
+        let document = self.documents.get(doc.0);
+        let side = |other: Option<u32>| other.map(DocNo);
+        document.map_or((None, None), |document| (side(document.previous()), side(document.next())))
+    }
+
+    /// On the heap. Goes through all pieces: not for every request.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let postings: usize = self.terms.iter().map(|term| term.postings.bytes()).sum();
+        let tables = self.dictionary.bytes() + self.terms.bytes() + self.forward.bytes() + self.documents.bytes();
+        postings + tables + self.free.capacity() * size_of::<u32>()
+    }
+
+    /// Takes an entry's words out.
+    fn clear(&mut self, doc: DocNo) {
+        if !self.contains(doc) {
+            return;
+        }
+        let numbers: Vec<u32> = self.forward.get(doc.0).map(|(number, _)| number).collect();
+        for number in numbers {
+            let Some(term) = self.terms.get_mut(number as usize) else { continue };
+            term.postings.remove(doc.0);
+            if term.postings.is_empty() {
+                self.dictionary.remove(term.hash, number);
+                self.free.push(number);
+            }
+        }
+        self.forward.set(doc.0, &[]);
+    }
+
+    /// The number of a term, given where it has none.
+    fn number(&mut self, term: &str) -> u32 {
+        let hash = self.dictionary.hash(term);
+        if let Some(number) = self.dictionary.get(hash, term) {
+            return number;
+        }
+        let number = match self.free.pop() {
+            Some(number) => {
+                if let Some(freed) = self.terms.get_mut(number as usize) {
+                    freed.hash = hash;
+                }
+                number
+            }
+            None => {
+                self.terms.push(Term { hash, postings: Postings::None });
+                u32::try_from(self.terms.len() - 1).unwrap_or(u32::MAX)
+            }
+        };
+        self.dictionary.insert(hash, term, number);
+        number
+    }
+
+    pub(super) fn postings(&self, number: u32) -> &Postings {
+        self.terms.get(number as usize).map_or(&Postings::None, |term| &term.postings)
+    }
+}

@@ -1,0 +1,96 @@
+use std::io::{self, Read, Write};
+
+use super::DecodeError;
+
+/// A number that rows are made of, in little-endian bytes.
+pub(super) trait Element: Copy + Default + 'static {
+    const SIZE: usize;
+    fn put(numbers: &[Self], out: &mut Vec<u8>);
+    fn take(bytes: &[u8]) -> Vec<Self>;
+}
+
+macro_rules! element {
+    ($($number:ty),*) => {$(
+        impl Element for $number {
+            const SIZE: usize = size_of::<Self>();
+
+            fn put(numbers: &[Self], out: &mut Vec<u8>) {
+                out.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+            }
+
+            fn take(bytes: &[u8]) -> Vec<Self> {
+                let (numbers, _) = bytes.as_chunks::<{ size_of::<Self>() }>();
+                numbers.iter().map(|number| Self::from_le_bytes(*number)).collect()
+            }
+        }
+    )*};
+}
+
+element!(i8, u8, u32, f32);
+
+/// Writes on, and keeps the checksum of what was written.
+pub(super) struct Sealed<'a> {
+    out: &'a mut dyn Write,
+    sum: u32,
+}
+
+impl<'a> Sealed<'a> {
+    pub fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, sum: 0 }
+    }
+
+    /// Ends with the checksum (CRC-32C) of all before.
+    pub fn seal(self) -> io::Result<()> {
+        self.out.write_all(&self.sum.to_le_bytes())
+    }
+}
+
+impl Write for Sealed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.sum = crc32c::crc32c_append(self.sum, bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Reads what [`Sealed`] wrote.
+pub(super) struct Source<'a> {
+    input: &'a mut dyn Read,
+    sum: u32,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(input: &'a mut dyn Read) -> Self {
+        Self { input, sum: 0, buffer: Vec::new() }
+    }
+
+    /// The next bytes; `len` is at most what one chunk of rows takes.
+    pub fn bytes(&mut self, len: usize) -> Result<&[u8], DecodeError> {
+        self.buffer.resize(len, 0);
+        self.input.read_exact(&mut self.buffer)?;
+        self.sum = crc32c::crc32c_append(self.sum, &self.buffer);
+        Ok(&self.buffer)
+    }
+
+    pub fn u64(&mut self) -> Result<u64, DecodeError> {
+        let bytes = self.bytes(8)?.first_chunk::<8>().copied().unwrap_or_default();
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// A number that must be at most `most`.
+    pub fn bounded(&mut self, most: usize) -> Result<usize, DecodeError> {
+        let number = usize::try_from(self.u64()?).ok().filter(|number| *number <= most);
+        number.ok_or(DecodeError::Malformed("a number is out of its range"))
+    }
+
+    pub fn check_seal(mut self) -> Result<(), DecodeError> {
+        let expected = self.sum;
+        let given = self.bytes(4)?.first_chunk::<4>().copied().unwrap_or_default();
+        if u32::from_le_bytes(given) == expected { Ok(()) } else { Err(DecodeError::Malformed("its checksum differs")) }
+    }
+}

@@ -1,0 +1,19 @@
+use std::io;
+
+/// Why a vector cannot be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadVector {
+    #[error("a vector of this index has {expected} numbers, this one has {given}: embed with the model of the index")]
+    Length { expected: usize, given: usize },
+    #[error("a vector needs a direction: every number finite, one at least not zero")]
+    NoDirection,
+}
+
+/// Why bytes are no vector index. Nothing of them is used: build it anew from the vectors.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    #[error("the vector index cannot be read: {0}")]
+    Io(#[from] io::Error),
+    #[error("these bytes are no vector index: {0}")]
+    Malformed(&'static str),
+}

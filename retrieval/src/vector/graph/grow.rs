@@ -1,0 +1,83 @@
+use super::Graph;
+use super::beam::{Beam, Walk};
+use super::layers::MAX_LEVEL;
+use crate::vector::quantized::Quantized;
+use crate::vector::ranked::Ranked;
+use crate::vector::vectors::Vectors;
+
+impl Graph {
+    /// Gives a vector its place (algorithm 1 of the paper). Links lead only to nodes whose vector is there.
+    pub(super) fn place(&mut self, vectors: &Vectors, slot: u32, beam: &mut Beam) {
+        let query = vectors.get(slot);
+        let level = self.level_of(vectors, slot, &query);
+        let (entry, top) = (self.layers.entry(), self.layers.top());
+        self.layers.put(slot, level);
+        if entry.is_none() {
+            self.layers.set_entry(Some(slot));
+            return;
+        }
+        let mut near = Walk { layers: &self.layers, vectors, query: &query }.descend(beam, level);
+        for level in (0..=level.min(top)).rev() {
+            let found = self.link(vectors, slot, &query, level, &near, beam);
+            if !found.is_empty() {
+                near = found;
+            }
+        }
+        if level > top {
+            self.layers.set_entry(Some(slot));
+        }
+    }
+
+    /// Links a node with what is near it on a layer, both ways, and tells what is near.
+    pub(super) fn link(
+        &mut self,
+        vectors: &Vectors,
+        slot: u32,
+        query: &Quantized,
+        level: usize,
+        near: &[u32],
+        beam: &mut Beam,
+    ) -> Vec<u32> {
+        let walk = Walk { layers: &self.layers, vectors, query };
+        let admits = |other| other != slot && vectors.doc(other).is_some();
+        walk.layer(beam, level, near, self.build_breadth, usize::MAX, admits);
+        let found = beam.take();
+        let chosen = vectors.choose(&found, self.layers.most(1));
+        self.layers.set_links(slot, level, chosen.iter().map(|one| one.number()));
+        for neighbour in chosen {
+            self.link_back(vectors, neighbour, slot, level);
+        }
+        found.into_iter().map(Ranked::number).collect()
+    }
+
+    /// Adds a link from a node to a new one; where it has too many, the heuristic chooses among them.
+    fn link_back(&mut self, vectors: &Vectors, from: Ranked, to: u32, level: usize) {
+        let slot = from.number();
+        if self.layers.links(slot, level).contains(&to) || self.layers.add_link(slot, level, to) {
+            return;
+        }
+        let mut links = vectors.rank(&vectors.get(slot), self.layers.links(slot, level));
+        links.push(Ranked::new(from.score(), to));
+        links.sort_unstable_by(|a, b| b.cmp(a));
+        let chosen = vectors.choose(&links, self.layers.most(level));
+        self.layers.set_links(slot, level, chosen.into_iter().map(Ranked::number));
+    }
+
+    /// A level drawn with the probabilities of the paper (1/M for each further one) from what is hashed of the vector and
+    /// its number: the same entries in the same order give the same graph.
+    fn level_of(&self, vectors: &Vectors, slot: u32, query: &Quantized) -> usize {
+        let number = vectors.doc(slot).map_or(0, |doc| u64::from(doc.0));
+        let hash = query.codes.iter().fold(mix(number), |hash, code| mix(hash ^ u64::from(code.cast_unsigned())));
+        let uniform = (hash >> 11) as f64 / (1_u64 << 53) as f64;
+        let level = -(1.0 - uniform).ln() / (self.layers.most(1) as f64).ln();
+        (level as usize).min(MAX_LEVEL)
+    }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+const fn mix(number: u64) -> u64 {
+    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

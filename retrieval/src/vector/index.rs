@@ -1,0 +1,209 @@
+use std::io::{self, Read, Write};
+
+use super::codec::{Sealed, Source};
+use super::graph::Graph;
+use super::quantized::Quantized;
+use super::ranked::Ranked;
+use super::scan::{Scan, best, ranked};
+use super::vectors::Vectors;
+use super::{BadVector, DecodeError, VectorOptions};
+use crate::{DocNo, Filter};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"mstrvec1");
+
+/// A filter that keeps less than one in so many is scanned.
+const FEW: usize = 20;
+
+/// Unit vectors by document, searched by cosine. A clone shares what neither side changes after.
+#[derive(Debug, Clone)]
+pub struct VectorIndex {
+    options: VectorOptions,
+    vectors: Vectors,
+    /// Above `exact_below`, and until half of it is left.
+    graph: Option<Graph>,
+}
+
+impl VectorIndex {
+    /// For vectors of so many numbers, with the default options.
+    #[must_use]
+    pub fn new(dimensions: usize) -> Self {
+        Self::with(VectorOptions::new(dimensions))
+    }
+
+    #[must_use]
+    pub fn with(options: VectorOptions) -> Self {
+        let options = options.bounded();
+        Self { options, vectors: Vectors::new(options.dimensions), graph: None }
+    }
+
+    #[must_use]
+    pub const fn dimensions(&self) -> usize {
+        self.options.dimensions
+    }
+
+    /// Documents with a vector.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.vectors.live()
+    }
+
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes it takes in memory, nearly.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.vectors.bytes() + self.graph.as_ref().map_or(0, Graph::bytes)
+    }
+
+    /// Keeps a document's vector, of any length but zero: only its direction counts. Replaces the one before.
+    ///
+    /// # Errors
+    /// Another number of dimensions, or a vector without direction; the one before stays.
+    pub fn insert(&mut self, doc: DocNo, vector: &[f32]) -> Result<(), BadVector> {
+        let vector = self.vectors.quantize(vector)?;
+        self.bury(doc);
+        let slot = self.vectors.put(doc, &vector);
+        if let Some(graph) = &mut self.graph {
+            graph.add(slot);
+        } else if self.len() > self.options.exact_below {
+            self.graph = Some(Graph::new(&self.options, &self.vectors));
+        }
+        Ok(())
+    }
+
+    pub fn remove(&mut self, doc: DocNo) {
+        self.bury(doc);
+        if self.graph.is_some() && self.len() <= self.options.exact_below / 2 {
+            self.graph = None;
+            self.vectors.release_all();
+        }
+    }
+
+    fn bury(&mut self, doc: DocNo) {
+        let Some(slot) = self.vectors.take(doc) else { return };
+        match &mut self.graph {
+            Some(graph) => graph.bury(slot, &mut self.vectors),
+            None => self.vectors.release(slot),
+        }
+    }
+
+    #[must_use]
+    pub fn contains(&self, doc: DocNo) -> bool {
+        self.vectors.slot(doc).is_some()
+    }
+
+    /// The nearest documents that the filter admits and their cosines, best first, equals by number. A query that is no
+    /// vector of this index finds nothing.
+    #[must_use]
+    pub fn search(&self, query: &[f32], filter: Filter<'_>, limit: usize) -> Vec<(DocNo, f32)> {
+        let Ok(query) = self.vectors.quantize(query) else { return Vec::new() };
+        if limit == 0 || filter.is_empty(self.len()) {
+            return Vec::new();
+        }
+        let found = self.search_graph(&query, filter, limit);
+        documents(&found.unwrap_or_else(|| Scan::new(&self.vectors, &query, filter, limit).all()))
+    }
+
+    /// The cosines of these documents; `None` for one without a vector, and for all if the query is none.
+    #[must_use]
+    pub fn score(&self, query: &[f32], docs: &[DocNo]) -> Vec<Option<f32>> {
+        let Ok(query) = self.vectors.quantize(query) else { return vec![None; docs.len()] };
+        let slots: Vec<Option<u32>> = docs.iter().map(|doc| self.vectors.slot(*doc)).collect();
+        let known: Vec<u32> = slots.iter().copied().flatten().collect();
+        let mut scores = self.vectors.exact(&query, &known).into_iter();
+        slots.into_iter().map(|slot| slot.and_then(|_| scores.next())).collect()
+    }
+
+    /// A document's vector, of length 1 but for rounding.
+    #[must_use]
+    pub fn get(&self, doc: DocNo) -> Option<Vec<f32>> {
+        let vector = self.vectors.get(self.vectors.slot(doc)?);
+        Some(vector.codes.iter().map(|code| f32::from(*code) * vector.step).collect())
+    }
+
+    /// The cosine of two documents' vectors.
+    #[must_use]
+    pub fn similarity(&self, a: DocNo, b: DocNo) -> Option<f32> {
+        let (a, b) = (self.vectors.slot(a)?, self.vectors.slot(b)?);
+        self.vectors.exact(&self.vectors.get(a), &[b]).first().copied()
+    }
+
+    /// Builds the graph on, by at most `budget` vectors, and tells how many wait still. What waits is found by a scan.
+    pub fn work(&mut self, budget: usize) -> usize {
+        self.graph.as_mut().map_or(0, |graph| graph.work(&mut self.vectors, budget))
+    }
+
+    /// # Errors
+    /// The writer's.
+    pub fn encode(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut out = Sealed::new(out);
+        out.write_all(&MAGIC.to_le_bytes())?;
+        let options = &self.options;
+        let numbers =
+            [options.dimensions, options.exact_below, options.links, options.build_breadth, options.search_breadth];
+        for number in numbers {
+            out.write_all(&(number as u64).to_le_bytes())?;
+        }
+        self.vectors.encode(&mut out)?;
+        out.write_all(&u64::from(self.graph.is_some()).to_le_bytes())?;
+        if let Some(graph) = &self.graph {
+            graph.encode(&mut out)?;
+        }
+        out.seal()
+    }
+
+    /// What [`VectorIndex::encode`] wrote, its options included.
+    ///
+    /// # Errors
+    /// Bytes that are no vector index, or not all of one. Memory is taken only for what was read.
+    pub fn decode(input: &mut dyn Read) -> Result<Self, DecodeError> {
+        let mut source = Source::new(input);
+        if source.u64()? != MAGIC {
+            return Err(DecodeError::Malformed("it begins otherwise"));
+        }
+        let options = VectorOptions {
+            dimensions: source.bounded(VectorOptions::MAX_DIMENSIONS)?,
+            exact_below: source.bounded(usize::MAX)?,
+            links: source.bounded(VectorOptions::MAX_LINKS)?,
+            build_breadth: source.bounded(usize::MAX)?,
+            search_breadth: source.bounded(usize::MAX)?,
+        }
+        .bounded();
+        let mut vectors = Vectors::decode(options.dimensions, &mut source)?;
+        let graph = match source.bounded(1)? {
+            0 => None,
+            _ => Some(Graph::decode(&options, &mut vectors, &mut source)?),
+        };
+        source.check_seal()?;
+        Ok(Self { options, vectors, graph })
+    }
+
+    /// By the graph, and a scan of what it does not hold yet; `None` where a scan of everything is cheaper, or the graph
+    /// does not lead to enough that the filter admits.
+    fn search_graph(&self, query: &Quantized, filter: Filter<'_>, limit: usize) -> Option<Vec<Ranked>> {
+        let graph = self.graph.as_ref()?;
+        let (total, kept) = (self.len(), filter.len(self.len()));
+        let pending = graph.pending().len() as usize;
+        let breadth = self.options.search_breadth.max(limit.saturating_mul(2));
+        // What a walk looks at: about `links` new ones for each that it keeps, the more the fewer are admitted.
+        let looks = breadth.saturating_mul(self.options.links).saturating_mul(total) / kept.max(1);
+        if kept * FEW < total || kept <= looks || pending > total / 2 {
+            return None;
+        }
+        let slots = graph.search(&self.vectors, query, breadth, (4 * looks).min(kept), |doc| filter.admits(doc))?;
+        if slots.len() + pending < limit {
+            return None;
+        }
+        let mut found = ranked(&self.vectors, query, &slots, limit);
+        found.extend(Scan::new(&self.vectors, query, filter, limit).of(graph.pending()));
+        best(&mut found, limit);
+        Some(found)
+    }
+}
+
+fn documents(ranked: &[Ranked]) -> Vec<(DocNo, f32)> {
+    ranked.iter().map(|one| (DocNo(one.number()), one.score())).collect()
+}

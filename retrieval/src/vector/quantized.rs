@@ -1,0 +1,62 @@
+use super::BadVector;
+
+/// A unit vector as 16-bit codes: `code * step`, the step its own.
+///
+/// The codes are as fine as two bounds allow: a high half within ±127, and a norm under which no product of two vectors,
+/// taken half by half, can overflow 32 bits, whatever is summed first (Cauchy and Schwarz: |Σ a b| ≤ |a| |b|, for every
+/// part of the sum too).
+#[derive(Debug, Clone)]
+pub(super) struct Quantized {
+    pub codes: Vec<i16>,
+    pub step: f32,
+}
+
+impl Quantized {
+    /// # Errors
+    /// A length other than `dimensions`, or no direction.
+    pub fn new(vector: &[f32], dimensions: usize) -> Result<Self, BadVector> {
+        if vector.len() != dimensions {
+            return Err(BadVector::Length { expected: dimensions, given: vector.len() });
+        }
+        let norm = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        let largest = vector.iter().map(|x| f64::from(x.abs())).fold(0.0, f64::max);
+        if !(norm.is_finite() && norm > 0.0) {
+            return Err(BadVector::NoDirection);
+        }
+        let finest = f64::from(1_u32 << 30) / (128.0 * (dimensions as f64).sqrt());
+        let scale = (127.0 * 256.0 * norm / largest).min(finest);
+        let codes = vector.iter().map(|x| (f64::from(*x) / norm * scale).round() as i16).collect();
+        Ok(Self { codes, step: (1.0 / scale) as f32 })
+    }
+
+    /// The upper and lower half of each code: `code = 256 high + low`.
+    pub fn halves(&self) -> (Vec<i8>, Vec<i8>) {
+        self.codes
+            .iter()
+            .map(|code| {
+                let high = (code + 128) >> 8;
+                (high as i8, (code - (high << 8)) as i8)
+            })
+            .unzip()
+    }
+
+    /// Back from its halves.
+    pub fn join(high: &[i8], low: &[i8], step: f32) -> Self {
+        let codes = high.iter().zip(low).map(|(high, low)| i16::from(*high) * 256 + i16::from(*low)).collect();
+        Self { codes, step }
+    }
+
+    /// Its length as the codes have it, 1 but for rounding.
+    pub fn norm(&self) -> f32 {
+        self.step * length(self.codes.iter().map(|code| f64::from(*code)))
+    }
+}
+
+/// The length of what is left out when only the high half is read: half the width of an error in a product with it.
+pub(super) fn slack(low: &[i8], step: f32) -> f32 {
+    step * length(low.iter().map(|low| f64::from(*low))) * (1.0 + 1e-5)
+}
+
+fn length(numbers: impl Iterator<Item = f64>) -> f32 {
+    numbers.map(|x| x * x).sum::<f64>().sqrt() as f32
+}
