@@ -1,7 +1,5 @@
 //! Files under damage.
 
-use std::io::{Read, Write};
-
 use super::PartKey;
 use super::blocks::{SectionReader, SectionWriter};
 use super::partition::{SLOTS, SlotNumber};

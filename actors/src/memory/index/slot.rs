@@ -7,12 +7,9 @@ use muster_store::StoreError;
 use super::kit::Kit;
 use crate::memory::checkpoint::{FileEntry, PartKey, Restored, SlotNumber, SlotSave};
 use crate::memory::port::{Applied, AppliedKind};
-use crate::memory::ranked::{Collection, Document, Language};
 use crate::memory::record::{Change, EntryId, EntryRecord, Owner, Space};
 use crate::memory::stored;
-
-/// Where an entry says nothing of its importance.
-const IMPORTANCE: f32 = 0.5;
+use muster_retrieval::{Collection, Document, Language};
 
 /// The collections of some owners.
 #[derive(Debug)]
@@ -82,7 +79,7 @@ impl Slot {
         match &applied.kind {
             AppliedKind::Put(record) => {
                 self.put(record, kit);
-                // Where only what goes with the text was replaced, the vector still stands, whatever the index makes of it.
+                // The store says what stands: the index may count more to the text than that.
                 if record.text_version < record.version
                     && let Err(error) = self.stored_vector(record, kit)
                 {
@@ -257,7 +254,7 @@ fn document(record: &EntryRecord) -> Document<'_> {
         thread: record.thread.as_deref(),
         stored_at: millis(record.stored_at),
         expires_at: record.expires_at.map(millis),
-        importance: record.importance.unwrap_or(IMPORTANCE),
+        importance: record.importance.unwrap_or(Document::IMPORTANCE),
         language: record.language.as_deref().and_then(Language::from_tag),
     }
 }

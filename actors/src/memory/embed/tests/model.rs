@@ -42,10 +42,15 @@ impl Words {
     pub(in crate::memory) const DIMENSIONS: usize = 64;
 
     pub(in crate::memory) fn new(id: &str, mood: Mood) -> Arc<Self> {
+        Self::reading(id, mood, 400)
+    }
+
+    /// One that reads so many words of a text.
+    pub(in crate::memory) fn reading(id: &str, mood: Mood, most: usize) -> Arc<Self> {
         Arc::new(Self {
             tag: ModelTag { id: Arc::from(id), dimensions: Self::DIMENSIONS },
             mood: watch::Sender::new(mood),
-            most: 400,
+            most,
             poison: "poison",
             asked: Mutex::default(),
         })

@@ -61,8 +61,8 @@ fn changes_are_kept_until_every_shard_has_them_on_the_disk() {
     let server = Arc::clone(&site);
     world::run(|tree| async move {
         let spaces = fill(&server, 5).await;
-        let indexes = server.start(&tree).await;
         assert_eq!(server.changes().len(), 10);
+        let indexes = server.start(&tree).await;
         indexes.checkpoint().await.unwrap();
         while !server.changes().is_empty() {
             tokio::task::yield_now().await;

@@ -27,7 +27,7 @@ fn an_owner_who_is_forgotten_is_in_no_file() {
     world::run(|tree| async move {
         let indexes = site.start(&tree).await;
         for (owner, namespace) in [("key_1", "a"), ("key_1", "b"), ("key_2", "a")] {
-            site.tell(&indexes, &space(owner, namespace), "k", &format!("red fox {SECRET}")).await;
+            site.tell(&indexes, &space(owner, namespace), SECRET, "red fox").await;
         }
         indexes.checkpoint().await.unwrap();
         assert!(!holding(&site.folder()).is_empty(), "the test looks where it is");
@@ -48,7 +48,7 @@ fn what_was_set_aside_goes_with_the_owner() {
     let server = Arc::clone(&site);
     world::run(|tree| async move {
         let indexes = server.start(&tree).await;
-        server.tell(&indexes, &space("key_1", "a"), "k", SECRET).await;
+        server.tell(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
         indexes.checkpoint().await.unwrap();
     });
     let pack = site.files().into_iter().find(|name| name.ends_with(".idx")).unwrap();
@@ -70,7 +70,7 @@ fn an_owner_is_forgotten_while_a_shard_is_loaded() {
     let server = Arc::clone(&site);
     world::run(|tree| async move {
         let indexes = server.start(&tree).await;
-        server.tell(&indexes, &space("key_1", "a"), "k", SECRET).await;
+        server.tell(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
         indexes.checkpoint().await.unwrap();
     });
     world::run(|tree| async move {
@@ -80,7 +80,7 @@ fn an_owner_is_forgotten_while_a_shard_is_loaded() {
         assert_eq!(told(&indexes, gone).await, Taken::All);
         assert_eq!(holding(&site.folder()), [""; 0]);
         ready(&indexes).await;
-        assert_eq!(found(&indexes, "key_1", SECRET).await.len(), 0);
+        assert_eq!(found(&indexes, "key_1", "fox").await.len(), 0);
         indexes.checkpoint().await.unwrap();
         assert_eq!(holding(&site.folder()), [""; 0]);
     });
