@@ -17,7 +17,6 @@ mod journal;
 mod messages;
 mod place;
 mod port;
-mod ranked;
 mod reads;
 mod record;
 mod retell;

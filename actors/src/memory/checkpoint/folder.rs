@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::memory::ranked::Collection;
+use muster_retrieval::Collection;
 use sha2::{Digest, Sha256};
 
 use super::identity::Identity;
@@ -34,16 +34,6 @@ pub(in crate::memory) struct Restored {
     pub(in crate::memory) collections: Vec<(Space, PartKey, Collection)>,
 }
 
-/// What was found of a slot.
-#[derive(Debug)]
-pub(in crate::memory) enum Found {
-    /// No checkpoint, or one with another model's vectors.
-    Nothing,
-    Restored(Restored),
-    /// One that is no good, and why; it was set aside.
-    Unusable(String),
-}
-
 /// A checkpoint of a slot that is to be written.
 #[derive(Debug)]
 pub(in crate::memory) struct SlotSave {
@@ -67,13 +57,14 @@ impl Checkpoints {
         Ok(Self { path: path.to_owned(), store })
     }
 
-    /// Reads a slot back. `last` is the store's last change: a checkpoint that is through more is of another store.
-    pub(in crate::memory) fn load(&self, slot: SlotNumber, model: &str, last: u64) -> Found {
+    /// Reads a slot back; `None` where there is no checkpoint of it with vectors of that model, or none that is good:
+    /// such a one is set aside. `last` is the store's last change: what is through more is of another store.
+    pub(in crate::memory) fn load(&self, slot: SlotNumber, model: &str, last: u64) -> Option<Restored> {
         let listed = match self.list(slot) {
             Ok(Some(list)) => list,
             Ok(None) => {
                 self.sweep(slot, &BTreeSet::new());
-                return Found::Nothing;
+                return None;
             }
             Err(error) => return self.unusable(slot, &format!("{}: {error}", list_name(slot))),
         };
@@ -81,7 +72,7 @@ impl Checkpoints {
             return self.unusable(slot, "it is of another store");
         }
         if listed.model != model {
-            return Found::Nothing;
+            return None;
         }
         let mut collections = Vec::new();
         for (part, entry) in &listed.files {
@@ -91,7 +82,7 @@ impl Checkpoints {
             }
         }
         self.sweep(slot, &listed.files.iter().map(|(_, entry)| entry.name.clone()).collect());
-        Found::Restored(Restored { through: listed.through, files: listed.files.into_iter().collect(), collections })
+        Some(Restored { through: listed.through, files: listed.files.into_iter().collect(), collections })
     }
 
     /// Writes a slot's checkpoint: it is durable once this is done, and what it replaces is gone. `wanted` is asked
@@ -177,7 +168,7 @@ impl Checkpoints {
     }
 
     /// Sets a slot's files aside. What cannot be moved is removed: it must not be found again.
-    fn unusable(&self, slot: SlotNumber, why: &str) -> Found {
+    fn unusable(&self, slot: SlotNumber, why: &str) -> Option<Restored> {
         tracing::warn!(slot = slot.0, why, "a checkpoint of the memory's index is set aside");
         for path in self.of_slot(slot) {
             let Some(name) = path.file_name() else { continue };
@@ -189,7 +180,7 @@ impl Checkpoints {
         aside.sort_by_key(|path| fs::metadata(path).and_then(|it| it.modified()).ok());
         let most = aside.len().saturating_sub(MOST_ASIDE);
         aside.iter().take(most).for_each(|path| remove(path));
-        Found::Unusable(why.to_owned())
+        None
     }
 
     /// Removes a slot's files that its list does not name.

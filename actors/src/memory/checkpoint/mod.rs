@@ -13,8 +13,10 @@ mod folder;
 mod identity;
 mod part;
 mod partition;
+#[cfg(test)]
+mod tests;
 
-pub(super) use folder::{Checkpoints, Found, Restored, SlotSave};
-pub(super) use identity::{Identity, identity};
+pub(super) use folder::{Checkpoints, Restored, SlotSave};
+pub(super) use identity::identity;
 pub(super) use part::{FileEntry, PartKey};
-pub(super) use partition::{SLOTS, SlotNumber};
+pub(super) use partition::SlotNumber;

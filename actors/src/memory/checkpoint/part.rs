@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use crate::memory::ranked::Collection;
+use muster_retrieval::Collection;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

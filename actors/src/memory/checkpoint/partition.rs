@@ -5,7 +5,7 @@ use crate::memory::record::{Owner, Space};
 use super::part::PartKey;
 
 /// How many slots there are.
-pub(in crate::memory) const SLOTS: u8 = 64;
+pub(super) const SLOTS: u8 = 64;
 /// Packs of small collections in a slot.
 const PACKS: u32 = 16;
 /// From so many entries on a collection has a file of its own.

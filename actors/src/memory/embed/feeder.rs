@@ -26,8 +26,9 @@ const PIECE: usize = 8;
 const HALVINGS: u32 = 5;
 /// Entries that are left alone for a while.
 const MOST_SKIPPED: usize = 4_096;
-/// How long an entry is left alone that the model can make nothing of ...
-const REFUSED: Duration = Duration::from_secs(3_600);
+/// How long an entry is left alone that the model can make nothing of: four times as long at each time, up to an hour ...
+const REFUSED: Duration = Duration::from_secs(30);
+const REFUSED_MOST: Duration = Duration::from_secs(3_600);
 /// ... and one that is not there any more, or was told to be without a vector though it has one.
 const PASSING: Duration = Duration::from_secs(30);
 /// How often the backlog is looked at where nobody told that there is any.
@@ -65,8 +66,13 @@ impl Actor for Feeder {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        let rounds =
-            Rounds { model: self.0.embedder.model(), parts: self.0.clone(), skipped: BTreeMap::new(), last: None };
+        let rounds = Rounds {
+            model: self.0.embedder.model(),
+            parts: self.0.clone(),
+            skipped: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            last: None,
+        };
         context.spawn(rounds.run().into_actor(self));
     }
 }
@@ -76,6 +82,8 @@ struct Rounds {
     model: ModelTag,
     /// Entries that are left alone, and until when.
     skipped: BTreeMap<EntryId, Instant>,
+    /// How often the model refused an entry.
+    refused: BTreeMap<EntryId, u32>,
     /// Whose turn was last.
     last: Option<Owner>,
 }
@@ -155,10 +163,11 @@ impl Rounds {
                 Err(why) => refused.push((entry.record.id, why)),
             }
         }
-        match (broken, refused.first()) {
+        // Where it makes nothing of anything, the model is at fault, not a text: unless it is one that it refused before.
+        let fresh = refused.iter().find(|(id, _)| !self.refused.contains_key(id)).map(|(_, why)| why.clone());
+        match (broken, fresh) {
             (Some(why), _) => Round::Failed(why),
-            // Where it makes nothing of anything, the model is at fault, not a text.
-            (None, Some((_, why))) if vectors.is_empty() => Round::Failed(why.clone()),
+            (None, Some(why)) if vectors.is_empty() => Round::Failed(why),
             _ => self.store(vectors, refused).await,
         }
     }
@@ -167,11 +176,15 @@ impl Rounds {
         for (id, why) in refused {
             tracing::warn!(entry = %id, why, "the model makes nothing of an entry: it is found by its words alone");
             self.parts.counts.refused.fetch_add(1, Ordering::Relaxed);
-            self.skip(id, REFUSED);
+            self.refuse(id);
+        }
+        if vectors.is_empty() {
+            return Round::Stored;
         }
         let ids: Vec<EntryId> = vectors.iter().map(|vector| vector.id).collect();
         match self.parts.put.put_vectors(vectors).await {
             Ok(stored) => {
+                self.refused.retain(|id, _| !ids.contains(id));
                 self.parts.counts.entries.fetch_add(stored as u64, Ordering::Relaxed);
                 if stored < ids.len() {
                     // Replaced or deleted meanwhile: the index is about to hear of it.
@@ -269,6 +282,16 @@ impl Rounds {
                 why: format!("the model gave a vector of length {} instead of {}", wrong.len(), self.model.dimensions),
             }),
         }
+    }
+
+    fn refuse(&mut self, id: EntryId) {
+        if self.refused.len() >= MOST_SKIPPED {
+            self.refused.clear();
+        }
+        let times = self.refused.entry(id).or_default();
+        let wait = REFUSED.saturating_mul(4_u32.saturating_pow(*times)).min(REFUSED_MOST);
+        *times += 1;
+        self.skip(id, wait);
     }
 
     /// Leaves an entry alone for a while; where too many are, the one that would be next is forgotten.

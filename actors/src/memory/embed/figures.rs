@@ -13,7 +13,7 @@ pub struct EmbedFigures {
     pub entries: u64,
     /// Texts that the model computed for entries.
     pub texts: u64,
-    /// Entries that the model could make nothing of; they are tried again after an hour.
+    /// Times that the model could make nothing of an entry: it is tried again, less and less often.
     pub refused: u64,
     /// Rounds that failed as a whole.
     pub failures: u64,

@@ -13,6 +13,8 @@ mod figures;
 mod lengths;
 mod queries;
 mod service;
+#[cfg(test)]
+pub(super) mod tests;
 mod texts;
 
 use std::fmt;

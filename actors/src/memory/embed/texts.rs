@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::FutureExt;
 
 use super::{EmbedFault, Embedder};
-use crate::memory::ranked::passages;
 use crate::memory::record::EntryRecord;
+use muster_retrieval::passages;
 
 /// Most passages of an entry that count towards its vector: the first ones.
 const MOST_OF_ENTRY: usize = 16;
@@ -17,11 +17,11 @@ const MOST_OF_QUERY: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn of_entry(record: &EntryRecord) -> Vec<String> {
-    first(passages(record.key(), &record.value), MOST_OF_ENTRY)
+    first(passages(record.key(), &record.tags, &record.value), MOST_OF_ENTRY)
 }
 
 pub(super) fn of_query(text: &str) -> Vec<String> {
-    first(passages("", text), MOST_OF_QUERY)
+    first(passages("", &[], text), MOST_OF_QUERY)
 }
 
 fn first(mut texts: Vec<String>, most: usize) -> Vec<String> {

@@ -20,10 +20,10 @@ use super::slot::Slot;
 use super::timings::Timings;
 use crate::memory::checkpoint::{Checkpoints, SlotNumber, identity};
 use crate::memory::port::{AppliedKind, IndexHealth};
-use crate::memory::ranked::Collection;
 use crate::memory::record::{Owner, Space};
 use crate::memory::stored;
 use crate::supervise::{BuildError, Control, Phase};
+use muster_retrieval::Collection;
 
 /// How often a shard looks whether it is behind.
 const LOOK: Duration = Duration::from_secs(2);

@@ -9,8 +9,8 @@ use muster_store::StoreHandle;
 use super::published::Published;
 use crate::memory::checkpoint::SlotNumber;
 use crate::memory::embed::ModelTag;
-use crate::memory::ranked::{Collection, CollectionOptions};
 use crate::{Clock, Millis};
+use muster_retrieval::{Collection, CollectionOptions};
 
 /// Set once for all shards.
 pub(super) struct Kit {
@@ -40,6 +40,6 @@ impl Kit {
     }
 
     pub(super) fn collection(&self) -> Collection {
-        Collection::new(CollectionOptions { dimensions: self.model.dimensions })
+        Collection::new(CollectionOptions::new(self.model.dimensions))
     }
 }

@@ -15,7 +15,7 @@ use super::catch_up::bring_up;
 use super::kit::Kit;
 use super::messages::Event;
 use super::slot::Slot;
-use crate::memory::checkpoint::{Checkpoints, Found, SlotNumber};
+use crate::memory::checkpoint::{Checkpoints, SlotNumber};
 use crate::memory::stored;
 
 /// Loads slots of a shard.
@@ -59,10 +59,7 @@ impl Loader {
     fn checkpoint(&self, number: SlotNumber, last: u64) -> Option<Slot> {
         let checkpoints = self.checkpoints.as_ref()?;
         let _disk = self.kit.disks.get(self.shard).map(|disk| disk.lock().unwrap_or_else(PoisonError::into_inner));
-        match checkpoints.load(number, &self.kit.model.id, last) {
-            Found::Restored(restored) => Some(Slot::restored(number, restored)),
-            Found::Nothing | Found::Unusable(_) => None,
-        }
+        Some(Slot::restored(number, checkpoints.load(number, &self.kit.model.id, last)?))
     }
 
     fn hand_over(&self, mut slots: Vec<Slot>) -> Result<(), StoreError> {

@@ -13,8 +13,8 @@ use super::stats::ShardStats;
 use crate::Error;
 use crate::memory::checkpoint::{FileEntry, PartKey, SlotNumber};
 use crate::memory::port::{Applied, Candidates, IndexAsk, IndexFigures};
-use crate::memory::ranked::Collection;
 use crate::memory::record::{EntryId, Owner, Space};
+use muster_retrieval::Collection;
 
 /// Durable changes, those of other shards among them, in order.
 #[derive(Debug, Message)]

@@ -22,6 +22,8 @@ mod service;
 mod shards;
 mod slot;
 mod stats;
+#[cfg(test)]
+pub(super) mod tests;
 mod timings;
 mod trim;
 

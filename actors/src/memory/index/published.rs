@@ -35,7 +35,8 @@ pub(super) struct Shown {
 }
 
 impl Published {
-    pub(super) fn new(shards: usize) -> Self {
+    /// `last` is the change that is durable before anything is told.
+    pub(super) fn new(shards: usize, last: u64) -> Self {
         let shown = || Shown {
             health: AtomicU8::new(DOWN),
             missed: AtomicU64::new(0),
@@ -44,7 +45,7 @@ impl Published {
         };
         Self {
             shards: (0..shards).map(|_| shown()).collect(),
-            told: AtomicU64::new(0),
+            told: AtomicU64::new(last),
             lacking: Arc::new(Notify::new()),
             trimming: AtomicBool::new(false),
         }
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_worst_shard_speaks_for_all() {
-        let published = Published::new(3);
+        let published = Published::new(3, 0);
         let show = |states: [IndexHealth; 3]| {
             published.shards.iter().zip(states).for_each(|(shard, state)| shard.show(state));
             published.health()

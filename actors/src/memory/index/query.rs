@@ -12,9 +12,9 @@ use super::messages::Search;
 use crate::memory::checkpoint::SlotNumber;
 use crate::memory::messages::Mode;
 use crate::memory::port::{Candidate, Candidates, IndexAsk, IndexHealth};
-use crate::memory::ranked::{self, Collection, Found, Query};
 use crate::memory::record::{EntryId, Space};
 use crate::{Error, Kind};
+use muster_retrieval::{self as ranked, Collection, Found, Query};
 
 /// More searches wait than can be answered in time.
 pub(super) fn busy() -> Error {

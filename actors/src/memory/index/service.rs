@@ -20,6 +20,7 @@ use crate::memory::port::{
     Applied, Candidates, IndexAsk, IndexFigures, IndexHealth, IndexSink, PutVectors, Searcher, Taken,
 };
 use crate::memory::record::Owner;
+use crate::memory::stored;
 use crate::supervise::Group;
 use crate::{Clock, Error};
 
@@ -66,7 +67,7 @@ impl std::fmt::Debug for IndexOptions {
 /// The indexes of semantic memory. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Indexes {
-    shards: Shards,
+    pub(super) shards: Shards,
     embedding: Embedding,
     options: IndexOptions,
 }
@@ -75,13 +76,15 @@ impl Indexes {
     /// Starts a shard on each of the arbiters (at least one), which should be theirs alone: `index-0`, `index-1` … in
     /// `group`; and `queries`, on the first of them.
     pub fn start(group: &Group, arbiters: &[ArbiterHandle], options: IndexOptions) -> Self {
+        // What cannot be read now is read as a gap later.
+        let last = stored::last_change(&options.store).unwrap_or(0);
         let kit = Arc::new(Kit {
             store: Arc::clone(&options.store),
             clock: options.clock.clone(),
             folder: options.folder.clone(),
             checkpoint_every: options.checkpoint_every.max(Duration::from_secs(1)),
             model: options.embedder.model(),
-            published: Arc::new(Published::new(arbiters.len())),
+            published: Arc::new(Published::new(arbiters.len(), last)),
             disks: arbiters.iter().map(|_| Mutex::new(())).collect(),
         });
         let shards = Shards::start(group, arbiters, &kit, options.waiting.max(1));

@@ -77,7 +77,14 @@ impl Shards {
 
     /// Puts changes into the shards' mailboxes, now.
     pub(super) fn apply(&self, changes: &Arc<[Applied]>) -> BoxFuture<'static, Taken> {
-        let Some(last) = changes.last().map(|last| last.seq) else { return std::future::ready(Taken::All).boxed() };
+        let ends = changes.first().zip(changes.last()).map(|(first, last)| (first.seq, last.seq));
+        let Some((first, last)) = ends else { return std::future::ready(Taken::All).boxed() };
+        if first > self.published.told.fetch_max(last, Ordering::AcqRel) + 1 {
+            // Some were never told: each shard reads them before it takes these.
+            for shown in &self.published.shards {
+                shown.missed.fetch_max(first - 1, Ordering::AcqRel);
+            }
+        }
         let (mut all, mut waits, mut patience) = (true, Vec::new(), PATIENCE);
         for (number, (handle, shown)) in self.handles.iter().zip(&self.published.shards).enumerate() {
             let of = |change: &&Applied| SlotNumber::of(change.owner()).shard(self.handles.len()) == number;
@@ -92,7 +99,6 @@ impl Shards {
                 all = false;
             }
         }
-        self.published.told.fetch_max(last, Ordering::AcqRel);
         if changes.iter().any(|change| matches!(change.kind, crate::memory::AppliedKind::OwnerGone { .. })) {
             patience = PATIENCE_GONE;
         }

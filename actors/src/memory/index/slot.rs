@@ -7,12 +7,9 @@ use muster_store::StoreError;
 use super::kit::Kit;
 use crate::memory::checkpoint::{FileEntry, PartKey, Restored, SlotNumber, SlotSave};
 use crate::memory::port::{Applied, AppliedKind};
-use crate::memory::ranked::{Collection, Document, Language};
 use crate::memory::record::{Change, EntryId, EntryRecord, Owner, Space};
 use crate::memory::stored;
-
-/// Where an entry says nothing of its importance.
-const IMPORTANCE: f32 = 0.5;
+use muster_retrieval::{Collection, Document, Language};
 
 /// The collections of some owners.
 #[derive(Debug)]
@@ -80,7 +77,15 @@ impl Slot {
             return;
         }
         match &applied.kind {
-            AppliedKind::Put(record) => self.put(record, kit),
+            AppliedKind::Put(record) => {
+                self.put(record, kit);
+                // The store says what stands: the index may count more to the text than that.
+                if record.text_version < record.version
+                    && let Err(error) = self.stored_vector(record, kit)
+                {
+                    tracing::warn!(%error, "a vector cannot be read: it is made anew");
+                }
+            }
             AppliedKind::Vector { space, id, model, vector, .. } => {
                 if **model == *kit.model.id {
                     self.vector(space, *id, vector);
@@ -249,7 +254,7 @@ fn document(record: &EntryRecord) -> Document<'_> {
         thread: record.thread.as_deref(),
         stored_at: millis(record.stored_at),
         expires_at: record.expires_at.map(millis),
-        importance: record.importance.unwrap_or(IMPORTANCE),
+        importance: record.importance.unwrap_or(Document::IMPORTANCE),
         language: record.language.as_deref().and_then(Language::from_tag),
     }
 }
