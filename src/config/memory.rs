@@ -1,5 +1,6 @@
 //! Settings of semantic memory.
 
+use muster_actors::memory::Ranking;
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -38,14 +39,24 @@ impl Default for Memory {
             shards: 0,
             checkpoint_seconds: 300,
             exact_below: 50_000,
-            bm25_k1: 0.9,
-            bm25_b: 0.4,
-            alpha: 0.5,
+            bm25_k1: 1.2,
+            bm25_b: 0.75,
+            alpha: 0.4,
         }
     }
 }
 
 impl Memory {
+    /// What the ranking is tuned by.
+    pub fn ranking(&self) -> Ranking {
+        Ranking {
+            k1: self.bm25_k1 as f32,
+            b: self.bm25_b as f32,
+            alpha: self.alpha as f32,
+            exact_below: self.exact_below,
+        }
+    }
+
     /// # Errors
     /// A value out of its range, or a shared namespace that none can have as its name.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
@@ -79,5 +90,28 @@ impl Memory {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_that_were_measured() {
+        assert_eq!(Memory::default().ranking(), Ranking::default());
+    }
+
+    #[test]
+    fn what_is_out_of_its_range_is_named() {
+        let refused = |memory: Memory| memory.check().unwrap_err().to_string();
+        assert_eq!(refused(Memory { bm25_b: 1.1, ..Memory::default() }), "memory.bm25_b: takes 0 to 1");
+        assert_eq!(refused(Memory { alpha: f64::NAN, ..Memory::default() }), "memory.alpha: takes 0 to 1");
+        assert_eq!(
+            refused(Memory { checkpoint_seconds: 0, ..Memory::default() }),
+            "memory.checkpoint_seconds: takes 1 to 86400"
+        );
+        let wrong = refused(Memory { shared: vec!["team".to_owned(), "no spaces".to_owned()], ..Memory::default() });
+        assert!(wrong.starts_with("memory.shared: `no spaces`"), "{wrong}");
     }
 }

@@ -61,6 +61,7 @@ impl MemoryParts {
         let store = Arc::clone(ground.store);
         let options = IndexOptions {
             checkpoint_every: Duration::from_secs(config.memory.checkpoint_seconds),
+            ranking: config.memory.ranking(),
             ..IndexOptions::new(Arc::clone(&store), ground.clock.clone(), folder, embedder)
         };
         let index = Indexes::start(&group, shards, options);

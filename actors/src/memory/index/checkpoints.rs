@@ -103,7 +103,7 @@ impl Shard {
         let (mut slots, mut saves) = (BTreeMap::new(), Vec::new());
         for (number, seat) in &mut self.slots {
             if seat.coming.is_none() && seat.slot.dirty() {
-                let (save, underway) = seat.slot.save(through, &self.kit.model.id);
+                let (save, underway) = seat.slot.save(through, &self.kit.mark());
                 saves.push(save);
                 slots.insert(*number, underway);
             }

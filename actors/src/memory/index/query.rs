@@ -62,7 +62,7 @@ impl Shard {
             min_score: ask.min_score,
             half_life_ms: ask.half_life.map(millis),
             mmr: ask.mmr,
-            alpha: None,
+            alpha: Some(self.kit.ranking.alpha),
         };
         let found = ranked::search(&collections, &query);
         let coming = seat.is_some_and(|seat| seat.coming.is_some());

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::kit::Kit;
 use super::published::Published;
+use super::ranking::Ranking;
 use super::shards::Shards;
 use super::stats::IndexStats;
 use crate::memory::embed::{Embedder, Embedding, ModelTag, Readiness};
@@ -32,6 +33,7 @@ pub struct IndexOptions {
     /// Of the checkpoints: made where it is not there.
     pub folder: PathBuf,
     pub embedder: Arc<dyn Embedder>,
+    pub ranking: Ranking,
     /// How often what has changed is written to the disk, at least a second.
     pub checkpoint_every: Duration,
     /// Searches that may wait, for each shard; one more is refused.
@@ -50,6 +52,7 @@ impl IndexOptions {
             clock,
             folder,
             embedder,
+            ranking: Ranking::default(),
             checkpoint_every: Duration::from_secs(300),
             waiting: 256,
             patience: Duration::from_secs(3),
@@ -84,6 +87,7 @@ impl Indexes {
             folder: options.folder.clone(),
             checkpoint_every: options.checkpoint_every.max(Duration::from_secs(1)),
             model: options.embedder.model(),
+            ranking: options.ranking,
             published: Arc::new(Published::new(arbiters.len(), last)),
             disks: arbiters.iter().map(|_| Mutex::new(())).collect(),
         });
