@@ -120,13 +120,13 @@ async fn the_files_of_the_index_hold_nothing_of_it_either() {
     let settings = settings().replace("[memory]\n", "[memory]\ncheckpoint_seconds = 1\n");
     let muster = Muster::start(&settings);
     let ada = key(&muster).await;
-    put(&ada, "k", "the zyzzyvamarker stands here").await;
+    put(&ada, "zyzzyvamarker", "a value of its own").await;
     let id = own_id(&ada).await;
     // An end in order saves the index.
     let muster = Muster::start_in(muster.stop(), &settings);
     let ada = ada.at(format!("http://{}", muster.address));
     let index = muster.data.path().join("store/memory");
-    assert!(!holding(&index, "zyzzyvamarker").is_empty(), "its words are in the files of the index");
+    assert!(!holding(&index, "zyzzyvamarker").is_empty(), "its keys are in the files of the index");
     forget(&ada, &id).await;
     super::world::comes("the files are written anew", async || holding(&index, "zyzzyvamarker").is_empty()).await;
     assert!(holding(&index, &id).is_empty(), "nor its owner's name");
