@@ -8,9 +8,10 @@ import schemathesis
 from good import good_call
 from world import World
 
-WORLD = World(os.environ["MUSTER_TEST_ORIGIN"], os.environ["MUSTER_TEST_PASSWORD"])
-# A key that may be shown, rotated and revoked; the calls are made with another.
-KEY_ID = os.environ["MUSTER_TEST_KEY_ID"]
+ENV = {name: os.environ[f"MUSTER_TEST_{name}"] for name in ("ORIGIN", "PASSWORD", "KEY", "KEY_ID")}
+WORLD = World(ENV["ORIGIN"], ENV["PASSWORD"], ENV["KEY"])
+# A key that may be shown, rotated and revoked; the calls are made with the other.
+KEY_ID = ENV["KEY_ID"]
 NAMES = {
     "/v1/models/{id}": "echo",
     "/docs/assets/{file}": "swagger-ui.css",
