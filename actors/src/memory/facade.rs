@@ -218,8 +218,9 @@ impl Memory {
     /// Deletes every trace of an owner. It goes on after a crash; asked again, it waits for the same end.
     ///
     /// # Errors
-    /// `Unavailable`: it may go on; ask again.
+    /// `Invalid`: no principal is called so; `Unavailable`: it may go on, ask again.
     pub async fn forget(&self, owner: &Owner, by: &By) -> Result<Forgotten, Error> {
+        check::owner(owner)?;
         let forget = Forget { owner: owner.clone(), by: by.clone() };
         self.handle.ask_within(FORGETTING, forget).await?
     }

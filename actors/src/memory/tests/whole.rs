@@ -15,7 +15,9 @@ use crate::memory::tallies::whole as all_of;
 pub(super) fn check(store: &MemStore) {
     let entries = entries_in(store);
     let mut wanted: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
-    let mut want = |tree: Rows, key: Vec<u8>| drop(wanted.entry(tree.name()).or_default().insert(key));
+    let mut want = |tree: Rows, key: Vec<u8>| {
+        wanted.entry(tree.name()).or_default().insert(key);
+    };
     let mut tallies: BTreeMap<Vec<u8>, Tally> = BTreeMap::new();
     for entry in &entries {
         want(Rows::MemoryIds, place::id(entry.owner(), entry.id));
@@ -105,7 +107,9 @@ fn run(steps: Vec<Do>) {
         for step in steps {
             match step {
                 Do::Wait { ms } => world::after(Duration::from_millis(ms)).await,
-                Do::Kill => drop(bench.tree.inject_panic("memory/memory")),
+                Do::Kill => {
+                    bench.tree.inject_panic("memory/memory");
+                }
                 Do::Let => {
                     for _ in 0..20 {
                         tokio::task::yield_now().await;
