@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_retrieval::Language;
 use serde_json::{Value, json};
 
 use super::messages::{ListAsk, NewEntry, Precondition, SearchAsk};
@@ -23,6 +24,8 @@ pub const MAX_TAGS: usize = 64;
 pub const MAX_NAME: usize = 128;
 /// Longest life that is no eternity, in seconds: ten years.
 pub const MAX_TTL: u64 = 10 * 365 * 86_400;
+/// Longest language tag, in bytes.
+const MAX_LANGUAGE: usize = 35;
 /// Longest query, in bytes.
 pub const MAX_QUERY: usize = 64 << 10;
 /// Most characters of an input that a refusal gives back.
@@ -110,9 +113,9 @@ pub(super) fn draft(
     }
     checks.share("importance", new.importance);
     if let Some(language) = &new.language
-        && (language.len() != 2 || !language.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        && (language.len() > MAX_LANGUAGE || Language::from_tag(language).is_none())
     {
-        checks.fail("language", "must be a language of ISO 639-1, such as en", shown(language));
+        checks.fail("language", "must be a language tag (BCP 47), such as en or pt-BR", shown(language));
     }
     checks.done()?;
     let mut seen = HashSet::new();
@@ -190,7 +193,7 @@ mod tests {
             namespace: Some("no spaces".to_owned()),
             thread: Some("t".repeat(129)),
             importance: Some(f32::NAN),
-            language: Some("english".to_owned()),
+            language: Some("e".to_owned()),
         })
         .unwrap_err();
         assert_eq!(error.kind, Kind::Invalid);

@@ -27,7 +27,7 @@ pub struct NewEntry {
     pub thread: Option<String>,
     /// 0 to 1.
     pub importance: Option<f32>,
-    /// ISO 639-1, such as `de`.
+    /// A language tag (BCP 47), such as `de`: told by the value where none is said.
     pub language: Option<String>,
 }
 

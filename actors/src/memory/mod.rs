@@ -22,10 +22,13 @@ mod record;
 mod retell;
 mod search;
 mod settings;
+mod snippets;
 mod state;
 mod stored;
 mod sweep;
 mod tallies;
+#[cfg(test)]
+mod tests;
 mod traces;
 mod write;
 

@@ -139,7 +139,7 @@ pub struct EntryRecord {
     pub thread: Option<String>,
     /// 0 to 1.
     pub importance: Option<f32>,
-    /// ISO 639-1, in lower case.
+    /// A language tag (BCP 47), in lower case.
     pub language: Option<String>,
     /// Of the first version.
     pub created_at: Millis,
@@ -149,7 +149,7 @@ pub struct EntryRecord {
     pub expires_at: Option<Millis>,
     /// From 1.
     pub version: u32,
-    /// The version that brought the present key and value: what a model made of them stands from it on.
+    /// The version that brought the present value, tags and language: what a model made of them stands from it on.
     pub text_version: u32,
     /// The change that brought this version.
     pub seq: u64,

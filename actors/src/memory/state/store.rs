@@ -121,7 +121,8 @@ fn replace(turn: &mut Turn, before: &EntryRecord, draft: &Draft) -> Result<Entry
     }
     let old = EntryRecord { kept: Vec::new(), ..before.clone() };
     turn.put(Tree::MemoryHistory, place::version(id, before.version), &old)?;
-    let same_text = before.value == draft.value;
+    // What the model is given of an entry is made of these.
+    let same_text = before.value == draft.value && before.tags == draft.tags && before.language == draft.language;
     if !same_text {
         turn.delete(Tree::MemoryVectors, place::vector(id));
     }
