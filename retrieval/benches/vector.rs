@@ -110,25 +110,36 @@ fn truth(vectors: &[Vec<f32>], queries: &[Vec<f32>]) -> Vec<Vec<u32>> {
     queries.iter().map(nearest).collect()
 }
 
-/// Searches, and tells how much of the truth was found and how long it took.
-fn measure(what: &str, index: &VectorIndex, queries: &[Vec<f32>], filter: Filter<'_>, truth: Option<&[Vec<u32>]>) {
-    let mut times = Vec::new();
-    let mut found = Vec::new();
-    for query in queries {
+type Timed = (Duration, Vec<(DocNo, f32)>);
+
+/// Searches, and tells how much of the truth was found and how long it took: p50 and p99, and p99 of the best of three
+/// tries, which is what is left where other programs take the processor away.
+fn measure(what: &str, index: &VectorIndex, queries: &[Vec<f32>], filter: Filter<'_>, truth: &[Vec<u32>]) {
+    let timed = |query: &Vec<f32>| {
         let begun = Instant::now();
-        found.push(black_box(index.search(query, filter, 10)));
-        times.push(begun.elapsed());
-    }
+        let found = black_box(index.search(query, filter, 10));
+        (begun.elapsed(), found)
+    };
+    let first: Vec<Timed> = queries.iter().map(timed).collect();
+    let again = |(query, (time, _)): (&Vec<f32>, &Timed)| timed(query).0.min(timed(query).0).min(*time);
+    let best = sorted(queries.iter().zip(&first).map(again));
+    let times = sorted(first.iter().map(|(time, _)| *time));
+    let hits =
+        |(truth, (_, found)): (&Vec<u32>, &Timed)| found.iter().filter(|(doc, _)| truth.contains(&doc.0)).count();
+    let hits: usize = truth.iter().zip(&first).map(hits).sum();
+    let recall = hits as f64 / (10 * queries.len()) as f64;
+    let [p50, p99, undisturbed] = [at(&times, 50), at(&times, 99), at(&best, 99)].map(ms);
+    println!("  {what:<32} p50 {p50:>9} p99 {p99:>9} ({undisturbed:>9})  recall@10 {recall:.4}");
+}
+
+fn sorted(times: impl Iterator<Item = Duration>) -> Vec<Duration> {
+    let mut times: Vec<Duration> = times.collect();
     times.sort_unstable();
-    let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
-    let recall = truth.map_or_else(String::new, |truth| {
-        let hits = |(truth, found): (&Vec<u32>, &Vec<(DocNo, f32)>)| {
-            found.iter().filter(|(doc, _)| truth.contains(&doc.0)).count()
-        };
-        let hits: usize = truth.iter().zip(&found).map(hits).sum();
-        format!("recall@10 {:.4}", hits as f64 / (10 * queries.len()) as f64)
-    });
-    println!("  {what:<34} p50 {:>8} p99 {:>8}  {recall}", ms(at(50)), ms(at(99)));
+    times
+}
+
+fn at(sorted: &[Duration], percent: usize) -> Duration {
+    sorted.get(sorted.len() * percent / 100).copied().unwrap_or_default()
 }
 
 fn ms(time: Duration) -> String {
@@ -172,7 +183,7 @@ fn filters(what: &str, index: &VectorIndex, vectors: &[Vec<f32>], queries: &[Vec
             .into_iter()
             .map(|nearest| nearest.into_iter().filter_map(|at| numbers.get(at as usize).copied()).collect())
             .collect();
-        measure(&format!("{what}, filter keeps 1 in {one_in}"), index, few, Filter::Only(&docs), Some(&truth));
+        measure(&format!("{what}, filter keeps 1 in {one_in}"), index, few, Filter::Only(&docs), &truth);
     }
 }
 
@@ -230,15 +241,15 @@ fn size(count: usize, source: &Source, random: &mut Random) -> Result<(), Box<dy
     let queries: Vec<Vec<f32>> = (0..QUERIES).map(|_| source.draw(random)).collect();
     let nearest = truth(&vectors, &queries);
     let mut index = fill(&vectors, VectorOptions { exact_below: count.min(5000), ..VectorOptions::new(DIMENSIONS) })?;
-    measure("scan", &index, &queries, Filter::All, Some(&nearest));
+    measure("scan", &index, &queries, Filter::All, &nearest);
     filters("scan", &index, &vectors, &queries);
     build(&mut index);
-    measure("graph", &index, &queries, Filter::All, Some(&nearest));
+    measure("graph", &index, &queries, Filter::All, &nearest);
     filters("graph", &index, &vectors, &queries);
     stored(&index)?;
     if count <= 200_000 {
         churn(&mut index, &mut vectors, source, random)?;
-        measure("graph, half replaced", &index, &queries, Filter::All, Some(&truth(&vectors, &queries)));
+        measure("graph, half replaced", &index, &queries, Filter::All, &truth(&vectors, &queries));
     }
     Ok(())
 }

@@ -7,9 +7,12 @@
 mod actor;
 mod answers;
 mod check;
+mod checkpoint;
 mod cursor;
+mod embed;
 mod facade;
 mod forget;
+mod index;
 mod journal;
 mod messages;
 mod place;
@@ -30,7 +33,9 @@ mod traces;
 mod write;
 
 pub use check::{MAX_KEY, MAX_NAME, MAX_QUERY, MAX_TAGS, MAX_TTL, MAX_VALUE};
+pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors};
 pub use facade::{Memory, MemoryOptions};
+pub use index::{IndexOptions, IndexStats, Indexes, ShardStats};
 pub use messages::{
     Forgotten, Hit, IndexState, ListAsk, Mode, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
     StoreReply,

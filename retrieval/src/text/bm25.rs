@@ -24,7 +24,6 @@ impl Default for Bm25 {
 impl Bm25 {
     /// Lucene's: `ln(1 + (n - df + 0.5) / (df + 0.5))`, which is never negative.
     #[must_use]
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     pub fn idf(documents: u64, df: u64) -> f32 {
         let (all, with) = (documents as f64, df.min(documents) as f64);
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln() as f32

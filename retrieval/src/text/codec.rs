@@ -178,6 +178,6 @@ fn read_document(bytes: &mut &[u8]) -> Option<Document> {
     let Some(language) = varint::read(bytes)?.checked_sub(1) else { return Some(Document::ABSENT) };
     let language = Language::from_number(u8::try_from(language).ok()?)?;
     let length = varint::read_u32(bytes)?;
-    let mut neighbour = || Some(varint::read(bytes)?.checked_sub(1).map(u32::try_from).transpose().ok()?);
+    let mut neighbour = || varint::read(bytes)?.checked_sub(1).map(u32::try_from).transpose().ok();
     Some(Document::new(language, length, neighbour()?, neighbour()?))
 }

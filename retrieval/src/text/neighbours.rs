@@ -28,7 +28,6 @@ impl Neighbours {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole(weight: f32) -> u32 {
     (weight.clamp(0.0, 16.0) * 256.0).round() as u32
 }

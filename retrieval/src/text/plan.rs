@@ -70,7 +70,6 @@ impl TextIndex {
         }
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn most_in_bag(&self, most: u32) -> f32 {
         let weights = if self.documents.are_linked() { self.documents.weights().sum() } else { WHOLE };
         words(most.saturating_mul(weights))
@@ -78,7 +77,6 @@ impl TextIndex {
 }
 
 /// 256ths of a word in words.
-#[allow(clippy::cast_precision_loss)]
 pub(super) fn words(bag: u32) -> f32 {
     bag as f32 / WHOLE as f32
 }

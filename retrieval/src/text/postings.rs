@@ -210,7 +210,7 @@ impl Postings {
         for bytes in blocks {
             let mut block = Block::default();
             let mut items = stream(&bytes);
-            while let Some(item) = items.next() {
+            for item in items.by_ref() {
                 let rising = last.is_none_or(|last| item.doc > last);
                 if !rising || !item.is_well_formed() || !each(item) {
                     return None;

@@ -30,7 +30,6 @@ impl Statistics {
 
     /// Length of an entry with its neighbours, in words.
     #[must_use]
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     pub fn mean_length(&self) -> f32 {
         (self.length as f64 / 256.0 / self.documents.max(1) as f64) as f32
     }

@@ -136,6 +136,12 @@ impl VectorIndex {
         self.graph.as_mut().map_or(0, |graph| graph.work(&mut self.vectors, budget))
     }
 
+    /// Vectors that wait for their place in the graph.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.graph.as_ref().map_or(0, |graph| graph.pending().len() as usize)
+    }
+
     /// # Errors
     /// The writer's.
     pub fn encode(&self, out: &mut dyn Write) -> io::Result<()> {

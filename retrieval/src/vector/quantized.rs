@@ -42,8 +42,8 @@ impl Quantized {
 
     /// Back from its halves.
     pub fn join(high: &[i8], low: &[i8], step: f32) -> Self {
-        let codes = high.iter().zip(low).map(|(high, low)| i16::from(*high) * 256 + i16::from(*low)).collect();
-        Self { codes, step }
+        let codes = high.iter().zip(low).map(|(high, low)| (i16::from(*high) << 8).wrapping_add(i16::from(*low)));
+        Self { codes: codes.collect(), step }
     }
 
     /// Its length as the codes have it, 1 but for rounding.

@@ -1,25 +1,107 @@
-use crate::analysis::{Language, analyze};
-use crate::text::{StopWords, TextIndex, TextQuery};
-use crate::{DocNo, Filter};
+use roaring::RoaringBitmap;
 
-fn index(texts: &[&str]) -> TextIndex {
-    let mut index = TextIndex::default();
-    for (doc, text) in (0..).zip(texts) {
-        index.insert(DocNo(doc), &analyze(&[text], Language::English));
-    }
-    index
-}
-
-fn find(index: &TextIndex, text: &str) -> Vec<u32> {
-    let query = TextQuery::new(text, index.languages(), StopWords::Dropped);
-    let resolved = index.resolve(&query);
-    let found = index.search(&resolved, resolved.statistics(), Filter::All, 10);
-    found.into_iter().map(|(doc, _)| doc.0).collect()
-}
+use super::{find, find_in, index_of, put};
+use crate::analysis::{Language, Languages, analyze};
+use crate::{DocNo, Filter, StopWords, TextIndex, TextOptions, TextQuery};
 
 #[test]
 fn an_entry_is_found_by_a_stem_of_its_words_and_the_best_comes_first() {
-    let index = index(&["the pumps were flooded", "a pump", "sandbags for the river", ""]);
+    let index = index_of(TextOptions::default(), &["the pumps were flooded", "a pump", "sandbags for the river", ""]);
     assert_eq!(find(&index, "flooding pump"), [0, 1]);
     assert_eq!(find(&index, "nothing of this"), [0_u32; 0]);
+    assert_eq!(find(&index, ""), [0_u32; 0]);
+}
+
+#[test]
+fn stop_words_are_looked_for_only_where_there_is_nothing_else() {
+    let index = index_of(TextOptions::default(), &["to be or not to be", "the river", "be a river"]);
+    assert_eq!(find(&index, "to be or not to be").first(), Some(&0));
+    assert_eq!(find(&index, "the river is to be"), [1, 2]);
+    assert_eq!(find(&index, "Don't the river"), [1, 2]);
+}
+
+#[test]
+fn words_that_stand_together_as_asked_come_first() {
+    let index = index_of(TextOptions::default(), &["layer of the boundary", "the boundary layer", "layer boundary"]);
+    assert_eq!(find(&index, "boundary layer").first(), Some(&1));
+    let none = index_of(TextOptions { pairs: 0.0, ..TextOptions::default() }, &["layer boundary", "boundary layer"]);
+    assert_eq!(find(&none, "boundary layer"), [0, 1]);
+}
+
+#[test]
+fn equal_entries_come_by_number_and_a_limit_keeps_the_first() {
+    let index = index_of(TextOptions::default(), &["flood", "flood", "flood"]);
+    assert_eq!(find(&index, "flood"), [0, 1, 2]);
+    assert_eq!(find_in(&index, "flood", Filter::All, 2).len(), 2);
+    assert_eq!(find_in(&index, "flood", Filter::All, 0), []);
+    let only: RoaringBitmap = [1, 2, 77].into_iter().collect();
+    let found: Vec<u32> = find_in(&index, "flood", Filter::Only(&only), 9).into_iter().map(|(doc, _)| doc).collect();
+    assert_eq!(found, [1, 2]);
+    assert_eq!(find_in(&index, "flood", Filter::Only(&RoaringBitmap::new()), 9), []);
+}
+
+#[test]
+fn a_replaced_entry_is_found_by_its_new_words_alone_and_a_removed_one_by_none() {
+    let mut index = index_of(TextOptions::default(), &["flood", "fire"]);
+    put(&mut index, 0, "storm");
+    assert_eq!(find(&index, "flood"), [0_u32; 0]);
+    assert_eq!(find(&index, "storm"), [0]);
+    index.remove(DocNo(0));
+    index.remove(DocNo(9));
+    assert_eq!((index.len(), index.terms(), find(&index, "storm")), (1, 1, vec![]));
+    put(&mut index, 0, "fire");
+    assert_eq!((index.terms(), find(&index, "fire")), (1, vec![0, 1]));
+}
+
+#[test]
+fn a_clone_stays_as_it_was() {
+    let mut index = index_of(TextOptions::default(), &["flood", "flood fire"]);
+    let before = index.clone();
+    put(&mut index, 0, "storm");
+    put(&mut index, 2, "flood tide");
+    index.remove(DocNo(1));
+    index.link(DocNo(2), Some(DocNo(0)), None);
+    assert_eq!(find(&before, "flood"), [0, 1]);
+    assert_eq!((before.len(), before.neighbours(DocNo(0))), (2, (None, None)));
+    assert_eq!(find(&index, "flood"), [2, 0]);
+}
+
+#[test]
+fn a_query_finds_entries_of_every_language_and_counts_a_word_once() {
+    let mut index = TextIndex::default();
+    index.insert(DocNo(0), &analyze(&["Das Hochwasser hat die Häuser beschädigt"], Language::German));
+    index.insert(DocNo(1), &analyze(&["the houses were flooded"], Language::English));
+    index.insert(DocNo(2), &analyze(&["大雨で家が浸水した"], Language::Other));
+    assert_eq!(find(&index, "Haus beschädigen"), [0]);
+    assert_eq!(find(&index, "flooding house"), [1]);
+    assert_eq!(find(&index, "浸水"), [2]);
+    assert_eq!(find(&index, "家"), [2]);
+    let query = TextQuery::new("beschädigt", index.languages(), StopWords::Dropped);
+    let resolved = index.resolve(&query);
+    assert_eq!(index.explain(&resolved, resolved.statistics(), DocNo(0)).len(), 1);
+}
+
+#[test]
+fn a_query_is_cut_after_512_words_and_says_so() {
+    let text: String = (0..600).map(|n| format!("w{n}q ")).collect();
+    let query = TextQuery::new(&text, Languages::default(), StopWords::Dropped);
+    assert!(query.is_cut());
+    assert_eq!(query.words().len(), 512);
+    assert!(!TextQuery::new(&"flood ".repeat(9_000), Languages::default(), StopWords::Dropped).is_cut());
+}
+
+#[test]
+fn statistics_of_two_indexes_merged_give_the_scores_of_one() {
+    let texts = ["flood gate", "gate", "flood flood water", "tide", "flood gate tide"];
+    let whole = index_of(TextOptions::default(), &texts);
+    let (left, right) = (index_of(TextOptions::default(), &texts[..2]), index_of(TextOptions::default(), &texts[2..]));
+    let query = TextQuery::new("flood gate", whole.languages(), StopWords::Dropped);
+    let (one, two, all) = (left.resolve(&query), right.resolve(&query), whole.resolve(&query));
+    let mut merged = one.statistics().clone();
+    merged.merge(two.statistics());
+    assert_eq!(&merged, all.statistics());
+    let every: Vec<DocNo> = (0..5).map(DocNo).collect();
+    let mut scores = left.score(&one, &merged, &every[..2]);
+    scores.extend(right.score(&two, &merged, &every[..3]));
+    assert_eq!(scores, whole.score(&all, all.statistics(), &every));
 }

@@ -6,6 +6,9 @@ use crate::vector::quantized::Quantized;
 use crate::vector::ranked::Ranked;
 use crate::vector::vectors::Vectors;
 
+/// Nodes that a descent keeps on each layer.
+const PATHS: usize = 12;
+
 /// What a search keeps while it walks one layer, reused for the next.
 pub(super) struct Beam {
     visited: Visited,
@@ -51,11 +54,12 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The nearest node found from the entry down to just above a layer.
+    /// The nearest nodes found from the entry down to just above a layer. Several, unlike the paper's one: where clusters
+    /// lie far apart, a single path ends in the wrong one too often.
     pub fn descend(&self, beam: &mut Beam, above: usize) -> Vec<u32> {
         let mut near: Vec<u32> = self.layers.entry().into_iter().collect();
         for level in (above + 1..=self.layers.top()).rev() {
-            self.layer(beam, level, &near, 1, usize::MAX, |_| true);
+            self.layer(beam, level, &near, PATHS, usize::MAX, |_| true);
             near = beam.take().into_iter().map(|one| one.number()).collect();
         }
         near

@@ -1,13 +1,41 @@
-use crate::vector::VectorIndex;
-use crate::{DocNo, Filter};
+mod exact;
+mod graph;
+mod model;
+mod parts;
+mod stored;
 
-#[test]
-fn the_nearest_comes_first() {
-    let mut index = VectorIndex::new(2);
-    for (doc, vector) in [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]].iter().enumerate() {
+use self::model::Random;
+use crate::DocNo;
+use crate::vector::{VectorIndex, VectorOptions};
+
+/// A graph of few links that is used from 100 vectors on.
+pub fn small(dimensions: usize) -> VectorOptions {
+    VectorOptions {
+        exact_below: 100,
+        links: 8,
+        build_breadth: 32,
+        search_breadth: 40,
+        ..VectorOptions::new(dimensions)
+    }
+}
+
+/// An index of so many drawn vectors, numbered from 0, its graph complete.
+pub fn filled(options: VectorOptions, vectors: &[Vec<f32>]) -> VectorIndex {
+    let mut index = VectorIndex::with(options);
+    for (doc, vector) in vectors.iter().enumerate() {
         index.insert(DocNo(doc as u32), vector).unwrap();
     }
-    let found = index.search(&[2.0, 0.0], Filter::All, 3);
-    assert_eq!(found.iter().map(|(doc, _)| doc.0).collect::<Vec<_>>(), [0, 1, 2]);
-    assert!((found[1].1 - 0.6).abs() < 1e-4);
+    while index.work(64) > 0 {}
+    index
+}
+
+pub fn draw(count: usize, dimensions: usize, seed: u64) -> Vec<Vec<f32>> {
+    let mut random = Random(seed);
+    (0..count).map(|_| random.clustered(dimensions)).collect()
+}
+
+pub fn encoded(index: &VectorIndex) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    index.encode(&mut bytes).unwrap();
+    bytes
 }

@@ -1,0 +1,158 @@
+use proptest::prelude::*;
+use roaring::RoaringBitmap;
+
+use super::model::{Model, Random, apply, steps};
+use super::{draw, encoded, filled, small};
+use crate::vector::{VectorIndex, VectorOptions};
+use crate::{DocNo, Filter};
+
+/// How many of the ten nearest are found.
+fn recall(index: &VectorIndex, vectors: &[Vec<f32>], filter: Filter<'_>) -> f64 {
+    let model = Model((0..).zip(vectors.to_vec()).collect());
+    let queries = draw(40, index.dimensions(), 99);
+    let hits = queries.iter().map(|query| {
+        let nearest: Vec<u32> = model.nearest(query, filter).into_iter().take(10).map(|(doc, _)| doc).collect();
+        index.search(query, filter, 10).iter().filter(|(doc, _)| nearest.contains(&doc.0)).count()
+    });
+    hits.sum::<usize>() as f64 / 400.0
+}
+
+#[test]
+fn the_graph_finds_nearly_all_of_the_nearest() {
+    let vectors = draw(2000, 24, 1);
+    let mut index = filled(small(24), &vectors);
+    assert_eq!(index.waiting(), 0);
+    assert!(recall(&index, &vectors, Filter::All) > 0.97);
+    let half: RoaringBitmap = (0..2000).filter(|doc| doc % 2 == 0).collect();
+    let few: RoaringBitmap = (0..2000).filter(|doc| doc % 50 == 0).collect();
+    assert!(recall(&index, &vectors, Filter::Only(&half)) > 0.97);
+    assert!(recall(&index, &vectors, Filter::Only(&few)) >= 1.0, "few are scanned");
+    // What has no place in the graph yet is scanned.
+    let more = [vectors, draw(300, 24, 2)].concat();
+    for (doc, vector) in (0..).zip(&more).skip(2000) {
+        index.insert(DocNo(doc), vector).unwrap();
+    }
+    assert_eq!(index.waiting(), 300);
+    assert!(recall(&index, &more, Filter::All) > 0.97);
+}
+
+#[test]
+fn the_graph_finds_as_much_after_everything_was_replaced_and_takes_no_more_room() {
+    let mut vectors = draw(900, 24, 1);
+    let mut index = filled(small(24), &vectors);
+    let bytes = index.bytes();
+    let mut random = Random(5);
+    for round in 0..5 {
+        for _ in 0..300 {
+            let doc = random.next() as usize % vectors.len();
+            vectors[doc] = random.clustered(24);
+            index.insert(DocNo(doc as u32), &vectors[doc]).unwrap();
+            index.work(2);
+        }
+        while index.work(64) > 0 {}
+        assert!(recall(&index, &vectors, Filter::All) > 0.97, "round {round}");
+    }
+    assert!(index.bytes() < 2 * bytes, "{} after {bytes}", index.bytes());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// A graph of hardly any links, used from the start: it may miss, but what it shows is there, admitted, with its own
+    /// cosine and in order, and there is as much as was asked for.
+    #[test]
+    fn what_the_graph_shows_is_true(
+        steps in steps(6, 60, 400),
+        query in proptest::collection::vec(-4.0_f32..4.0, 6),
+        only in proptest::collection::btree_set(0_u32..60, 30..60),
+        limit in 1_usize..6,
+    ) {
+        let options = VectorOptions { exact_below: 4, links: 2, build_breadth: 8, search_breadth: 8, dimensions: 6 };
+        let (mut index, mut model) = (VectorIndex::with(options), Model::default());
+        let only: RoaringBitmap = only.into_iter().collect();
+        for (at, step) in steps.iter().enumerate() {
+            apply(&mut index, &mut model, step);
+            if at % 16 > 0 {
+                continue;
+            }
+            for filter in [Filter::All, Filter::Only(&only)] {
+                let found = index.search(&query, filter, limit);
+                prop_assert_eq!(found.len(), limit.min(model.nearest(&query, filter).len()));
+                prop_assert!(found.windows(2).all(|pair| (pair[1].1, pair[0].0) <= (pair[0].1, pair[1].0)
+                    || pair[1].1 < pair[0].1));
+                for (doc, score) in found {
+                    prop_assert!(filter.admits(doc) && (score - model.cosine(doc.0, &query)).abs() < 1e-4);
+                }
+            }
+        }
+        while index.work(50) > 0 {}
+        prop_assert_eq!(index.len(), model.0.len());
+    }
+
+    #[test]
+    fn the_same_steps_give_the_same_bytes(steps in steps(4, 60, 200)) {
+        let build = || {
+            let (mut index, mut model) = (VectorIndex::with(VectorOptions { exact_below: 9, ..small(4) }), Model::default());
+            steps.iter().for_each(|step| apply(&mut index, &mut model, step));
+            encoded(&index)
+        };
+        prop_assert_eq!(build(), build());
+    }
+}
+
+#[test]
+fn work_is_done_in_the_slices_that_are_asked_for() {
+    let mut index = VectorIndex::with(small(8));
+    for (doc, vector) in (0..).zip(draw(150, 8, 1)) {
+        index.insert(DocNo(doc), &vector).unwrap();
+    }
+    assert_eq!(index.work(0), 150);
+    assert_eq!(index.work(1), 149);
+    assert_eq!(index.work(100), 49);
+    assert_eq!((index.work(100), index.waiting()), (0, 0));
+}
+
+#[test]
+fn a_number_used_again_has_nothing_of_the_vector_before() {
+    let (ones, others) = (draw(400, 16, 1), draw(400, 16, 2));
+    let mut index = filled(small(16), &ones);
+    for doc in 0..400 {
+        index.remove(DocNo(doc));
+        index.insert(DocNo(doc), &others[399 - doc as usize]).unwrap();
+        index.work(3);
+    }
+    for doc in 0..400 {
+        let found = index.search(&others[399 - doc as usize], Filter::All, 400);
+        let own = found.iter().find(|(found, _)| found.0 == doc).unwrap();
+        assert!(own.1 > 0.9999, "{own:?}");
+    }
+}
+
+#[test]
+fn when_few_are_left_the_graph_goes_and_they_are_found() {
+    let vectors = draw(300, 16, 1);
+    let mut index = filled(small(16), &vectors);
+    (10..300).for_each(|doc| index.remove(DocNo(doc)));
+    assert_eq!((index.len(), index.work(10)), (10, 0));
+    let found = index.search(&vectors[4], Filter::All, 20);
+    assert_eq!((found.len(), found[0].0), (10, DocNo(4)));
+    // And it grows anew.
+    for (doc, vector) in (10..).zip(draw(300, 16, 2)) {
+        index.insert(DocNo(doc), &vector).unwrap();
+    }
+    while index.work(64) > 0 {}
+    assert_eq!(index.search(&vectors[4], Filter::All, 1)[0].0, DocNo(4));
+}
+
+#[test]
+fn many_equal_vectors_do_not_hide_others_nor_each_other() {
+    let mut vectors = draw(1200, 16, 1);
+    let same = vectors[0].clone();
+    vectors.iter_mut().step_by(2).for_each(|vector| vector.clone_from(&same));
+    let index = filled(small(16), &vectors);
+    let found = index.search(&same, Filter::All, 20);
+    assert!(found.len() == 20 && found.iter().all(|(_, score)| *score > 0.9999), "{found:?}");
+    for doc in (1..1200).step_by(60) {
+        assert_eq!(index.search(&vectors[doc as usize], Filter::All, 1)[0].0, DocNo(doc));
+    }
+}
