@@ -1,6 +1,7 @@
 //! The probe of every module that exists.
 
 mod agents;
+mod memory;
 mod network;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use muster_actors::identity::Identity;
 use muster_actors::keys::{Keys, Refusal, Token};
 use muster_actors::ledger::Ledger;
 use muster_actors::limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
+use muster_actors::memory::Memory;
 use muster_actors::provider::{BreakerState, Chain, ProviderStatus};
 use muster_actors::supervise::{ActorState, Tree};
 use muster_actors::task::Tasks;
@@ -44,6 +46,7 @@ pub struct Parts {
     pub metrics: Metrics,
     pub engines: Engines,
     pub tasks: Tasks,
+    pub memory: Memory,
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
@@ -62,6 +65,7 @@ const SECOND: Duration = Duration::from_secs(1);
 pub fn all(parts: Parts) -> Vec<Probe> {
     let network = network::all(&parts.identity, &parts.feed, &parts.sockets, &parts.network);
     let agents = agents::all(&parts.engines, &parts.tasks);
+    let memory = memory::all(&parts.memory, &parts.clock);
     let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![
@@ -81,7 +85,7 @@ pub fn all(parts: Parts) -> Vec<Probe> {
         embedder(vectors),
         settings(live),
     ];
-    own.into_iter().chain(network).chain(agents).collect()
+    own.into_iter().chain(network).chain(agents).chain(memory).collect()
 }
 
 /// The share of our own failures among the answers since the last probe.

@@ -141,7 +141,7 @@ async fn every_part_of_the_disaster_network_is_probed_and_well() {
     let probed = || parts.iter().all(|part| report().modules[part].status.name() != "starting");
     crate::support::socket::until("every part is probed", probed).await;
     let health = muster.client().get("/api/health").await.json();
-    assert_eq!(health["modules"], 21);
+    assert_eq!(health["modules"], 22);
     for part in parts {
         assert_eq!(health["module_statuses"][part], "healthy", "{health}");
     }

@@ -21,6 +21,11 @@ def report(world):
     return at(job["id"], body={"progress": 50, "exec_version": job["exec_version"]})
 
 
+def own_memory(world, **more):
+    """Of the administrator: an entry is its owner's alone."""
+    return {"token": world.admin(), **more}
+
+
 def bound_login(world):
     proof = Key().proof("POST", f"{world.origin}/api/v1/auth/cli/login")
     return {"body": {"email": world.guest_email(), "password": PASSWORD}, "headers": {"DPoP": proof}}
@@ -124,6 +129,13 @@ GOOD = {
     "kill_task": lambda w: at(w.task()),
     "redirect_task": lambda w: at(w.task()),
     "control_tasks": lambda w: {},
+    "search_memory": lambda w: own_memory(w, query={"q": "pump", "limit": "5", "explain": "true"}),
+    "list_memory": lambda w: own_memory(w, query={"key_prefix": "depot", "tags": "pump"}),
+    "get_memory": lambda w: own_memory(w, path={"key": w.remembered()["id"]}),
+    "memory_history": lambda w: own_memory(w, query={"key": w.remembered()["key"]}),
+    "delete_memory": lambda w: own_memory(w, path={"key": w.remembered()["id"]}),
+    "delete_memory_named": lambda w: own_memory(w, query={"key": w.remembered()["key"]}),
+    "forget_memory": lambda w: own_memory(w, path={"owner": w.me()}),
     "realtime_history": lambda w: {"path": {"ch": "incidents"}},
     "realtime_presence": lambda w: {"path": {"ch": "incidents"}},
 }

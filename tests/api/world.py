@@ -174,6 +174,14 @@ class World:
             pass
         return task
 
+    # Memory
+
+    def remembered(self):
+        """An entry of the administrator's, twice stored."""
+        body = self.examples["store_memory"] | {"key": f"depot/{uuid.uuid4().hex}"}
+        self.call("POST", "/api/memory/store", body)
+        return self.call("POST", "/api/memory/store", body)
+
     # Firmware
 
     def manifest(self):

@@ -35,7 +35,7 @@ mod write;
 pub use check::{MAX_KEY, MAX_NAME, MAX_QUERY, MAX_TAGS, MAX_TTL, MAX_VALUE};
 pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors};
 pub use facade::{Memory, MemoryOptions};
-pub use index::{IndexOptions, IndexStats, Indexes, ShardStats};
+pub use index::{IndexOptions, IndexStats, Indexes, Ranking, ShardStats};
 pub use messages::{
     Forgotten, Hit, IndexState, ListAsk, Mode, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
     StoreReply,

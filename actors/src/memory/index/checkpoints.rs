@@ -112,7 +112,7 @@ impl Shard {
         let (mut slots, mut saves) = (BTreeMap::new(), Vec::new());
         for (number, seat) in self.slots.iter_mut().filter(|(number, _)| !purges || only.contains(number)) {
             if seat.coming.is_none() && seat.slot.dirty() {
-                let (save, underway) = seat.slot.save(through, &self.kit.model.id);
+                let (save, underway) = seat.slot.save(through, &self.kit.mark());
                 saves.push(save);
                 slots.insert(*number, underway);
             }

@@ -8,10 +8,11 @@ use muster_store::StoreHandle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::published::Published;
+use super::ranking::Ranking;
 use crate::memory::checkpoint::SlotNumber;
 use crate::memory::embed::ModelTag;
 use crate::{Clock, Millis};
-use muster_retrieval::{Collection, CollectionOptions};
+use muster_retrieval::Collection;
 
 /// Set once for all shards.
 pub(super) struct Kit {
@@ -21,6 +22,7 @@ pub(super) struct Kit {
     pub(super) folder: PathBuf,
     pub(super) checkpoint_every: Duration,
     pub(super) model: ModelTag,
+    pub(super) ranking: Ranking,
     pub(super) published: Arc<Published>,
     /// One place each, by shard, for whoever reads or writes its files: a job of a shard that has died may still be at it.
     pub(super) disks: Vec<Arc<Semaphore>>,
@@ -46,6 +48,11 @@ impl Kit {
     }
 
     pub(super) fn collection(&self) -> Collection {
-        Collection::new(CollectionOptions::new(self.model.dimensions))
+        Collection::new(self.ranking.collection(self.model.dimensions))
+    }
+
+    /// By what a checkpoint is known that can be taken up.
+    pub(super) fn mark(&self) -> String {
+        self.ranking.mark(&self.model.id)
     }
 }

@@ -59,7 +59,7 @@ impl Loader {
 
     fn checkpoint(&self, number: SlotNumber, last: u64) -> Option<Slot> {
         let checkpoints = self.checkpoints.as_ref()?;
-        Some(Slot::restored(number, checkpoints.load(number, &self.kit.model.id, last)?))
+        Some(Slot::restored(number, checkpoints.load(number, &self.kit.mark(), last)?))
     }
 
     fn hand_over(&self, mut slots: Vec<Slot>) -> Result<(), StoreError> {

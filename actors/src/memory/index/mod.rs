@@ -17,6 +17,7 @@ mod loader;
 mod messages;
 mod published;
 mod query;
+mod ranking;
 mod rebuild;
 mod service;
 mod shards;
@@ -27,5 +28,6 @@ pub(super) mod tests;
 mod timings;
 mod trim;
 
+pub use ranking::Ranking;
 pub use service::{IndexOptions, Indexes};
 pub use stats::{IndexStats, ShardStats};

@@ -63,7 +63,7 @@ impl Shard {
             min_score: ask.min_score,
             half_life_ms: ask.half_life.map(millis),
             mmr: ask.mmr,
-            alpha: None,
+            alpha: Some(self.kit.ranking.alpha),
         };
         let found = ranked::search(&collections, &query);
         let health = match self.shown() {

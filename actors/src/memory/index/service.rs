@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::kit::Kit;
 use super::published::Published;
+use super::ranking::Ranking;
 use super::shards::Shards;
 use super::stats::IndexStats;
 use crate::memory::embed::{Embedder, Embedding, ModelTag, Readiness};
@@ -33,6 +34,7 @@ pub struct IndexOptions {
     /// Of the checkpoints: made where it is not there.
     pub folder: PathBuf,
     pub embedder: Arc<dyn Embedder>,
+    pub ranking: Ranking,
     /// How often what has changed is written to the disk, at least a second.
     pub checkpoint_every: Duration,
     /// Searches that may wait, for each shard; one more is refused.
@@ -51,6 +53,7 @@ impl IndexOptions {
             clock,
             folder,
             embedder,
+            ranking: Ranking::default(),
             checkpoint_every: Duration::from_secs(300),
             waiting: 256,
             patience: Duration::from_secs(3),
@@ -85,6 +88,7 @@ impl Indexes {
             folder: options.folder.clone(),
             checkpoint_every: options.checkpoint_every.max(Duration::from_secs(1)),
             model: options.embedder.model(),
+            ranking: options.ranking,
             published: Arc::new(Published::new(arbiters.len(), last)),
             disks: arbiters.iter().map(|_| Arc::new(Semaphore::new(1))).collect(),
         });
