@@ -8,7 +8,7 @@ use muster_retrieval::Language;
 use serde_json::{Value, json};
 
 use super::messages::{ListAsk, NewEntry, Precondition, SearchAsk};
-use super::record::Place;
+use super::record::{Owner, Place};
 use super::settings::MemorySettings;
 use super::state::Draft;
 use crate::identity::By;
@@ -133,6 +133,14 @@ pub(super) fn draft(
 }
 
 /// # Errors
+/// `Invalid`: no principal is called so.
+pub(super) fn owner(owner: &Owner) -> Result<(), Error> {
+    let mut checks = Checks { at: &["path"], failed: Vec::new() };
+    checks.name("owner", owner.as_str(), MAX_NAME);
+    checks.done()
+}
+
+/// # Errors
 /// `Invalid` with every failed check.
 pub(super) fn search(ask: &SearchAsk) -> Result<(), Error> {
     let mut checks = Checks { at: &["query"], failed: Vec::new() };
@@ -217,6 +225,14 @@ mod tests {
         assert!(checked(full).is_ok());
         // Two bytes each: bytes are counted, not characters.
         assert!(checked(NewEntry { key: "é".repeat(257), ..good() }).is_err());
+    }
+
+    #[test]
+    fn an_owners_name_cannot_reach_into_anothers_keys() {
+        assert!(owner(&Owner::new("key_1")).is_ok() && owner(&Owner::shared()).is_ok());
+        for bad in ["", "key_1\0default", "key_1\n"] {
+            assert_eq!(owner(&Owner::new(bad)).unwrap_err().fields[0].loc, ["path", "owner"], "{bad:?}");
+        }
     }
 
     #[test]

@@ -201,7 +201,11 @@ impl Memory {
         // The actor decides by what stands there then: this only says which entry is meant.
         let named = reads::named(&self.options, namespace, key_or_id, by)?;
         let delete = match named {
-            Some(entry) => Delete { place: entry.place, id: Some(entry.id), precondition },
+            // A key means whatever stands there; an identifier that entry and no other.
+            Some(entry) => {
+                let id = Some(entry.id).filter(|_| entry.key() != key_or_id);
+                Delete { place: entry.place, id, precondition }
+            }
             None if (1..=check::MAX_KEY).contains(&key_or_id.len()) => {
                 let place = Place::new(self.options.settings.space(by, namespace), key_or_id);
                 Delete { place, id: None, precondition }
@@ -214,8 +218,9 @@ impl Memory {
     /// Deletes every trace of an owner. It goes on after a crash; asked again, it waits for the same end.
     ///
     /// # Errors
-    /// `Unavailable`: it may go on; ask again.
+    /// `Invalid`: no principal is called so; `Unavailable`: it may go on, ask again.
     pub async fn forget(&self, owner: &Owner, by: &By) -> Result<Forgotten, Error> {
+        check::owner(owner)?;
         let forget = Forget { owner: owner.clone(), by: by.clone() };
         self.handle.ask_within(FORGETTING, forget).await?
     }

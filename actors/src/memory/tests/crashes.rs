@@ -27,7 +27,8 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
         for record in &acknowledged {
             assert_eq!(bench.get(record.key()).as_ref(), Some(record.as_ref()));
         }
-        // What was stored and not acknowledged is whole, and the index has heard of it, too.
+        whole::check(&bench.store);
+        // What was stored and not acknowledged, the index has heard of, too.
         let stored = entries_in(&bench.store);
         assert!(stored.len() >= acknowledged.len());
         let last = bench.put("last", "v").await;

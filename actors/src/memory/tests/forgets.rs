@@ -65,6 +65,7 @@ fn every_trace_of_an_owner_goes_and_nobody_elses() {
         assert!(theirs.is_some() && bench.get("private 0/0").is_none());
         assert!(bench.put("private 0/0", "anew").await.version == 1, "the owner may begin anew");
         assert_eq!(bench.memory.stats(&bench.me).await.unwrap().tally.entries, 1);
+        whole::check(&bench.store);
     });
 }
 

@@ -7,6 +7,7 @@ mod lists;
 mod script;
 mod searches;
 mod stores;
+mod whole;
 
 use std::sync::Arc;
 
