@@ -1,10 +1,9 @@
 //! What is counted.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use serde::Serialize;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 /// Figures of embedding, since the server's start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -27,7 +26,7 @@ pub struct EmbedFigures {
 }
 
 /// As they are counted.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Counts {
     pub(super) entries: AtomicU64,
     pub(super) texts: AtomicU64,
@@ -38,7 +37,7 @@ pub(super) struct Counts {
     waiting: AtomicUsize,
     /// Told when no query waits any more.
     idle: Notify,
-    fault: Mutex<Option<String>>,
+    fault: watch::Sender<Option<String>>,
 }
 
 /// A query that waits, until it is dropped.
@@ -49,6 +48,23 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if self.0.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.idle.notify_waiters();
+        }
+    }
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        let zero = AtomicU64::default;
+        Self {
+            entries: zero(),
+            texts: zero(),
+            refused: zero(),
+            failures: zero(),
+            queries: zero(),
+            known: zero(),
+            waiting: AtomicUsize::default(),
+            idle: Notify::default(),
+            fault: watch::Sender::new(None),
         }
     }
 }
@@ -72,7 +88,7 @@ impl Counts {
     }
 
     pub(super) fn set_fault(&self, why: Option<String>) {
-        *self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = why;
+        self.fault.send_replace(why);
     }
 
     pub(super) fn read(&self) -> EmbedFigures {
@@ -85,7 +101,7 @@ impl Counts {
             queries: of(&self.queries),
             known: of(&self.known),
             waiting: self.waiting.load(Ordering::Relaxed),
-            fault: self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone(),
+            fault: self.fault.borrow().clone(),
         }
     }
 }

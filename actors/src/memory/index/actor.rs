@@ -1,6 +1,6 @@
 //! A shard.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::published::Shown;
 use super::slot::Slot;
 use super::timings::Timings;
 use crate::memory::checkpoint::{Checkpoints, SlotNumber, identity};
-use crate::memory::port::{AppliedKind, IndexHealth};
+use crate::memory::port::{Applied, AppliedKind, IndexHealth};
 use crate::memory::record::{Owner, Space};
 use crate::memory::stored;
 use crate::supervise::{BuildError, Control, Phase};
@@ -147,7 +147,8 @@ impl Shard {
         };
         let events = self.events.clone();
         actix_rt::spawn(async move {
-            let (why, panicked) = match tokio::task::spawn_blocking(move || loader.run()).await {
+            let disk = loader.kit.disk(loader.shard).await;
+            let (why, panicked) = match tokio::task::spawn_blocking(move || loader.run(disk)).await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => (error.to_string(), false),
                 Err(panic) => (panic.to_string(), true),
@@ -214,10 +215,8 @@ impl Shard {
         let told = self.kit.published.told.load(Ordering::Acquire);
         // A writer that died may have left changes in the store that it told nobody of: what was not told by the second
         // look is read.
-        if self.untold > told {
-            if let Some(shown) = self.shown() {
-                shown.missed.fetch_max(self.untold, Ordering::AcqRel);
-            }
+        if let Some(shown) = self.shown().filter(|_| self.untold > told) {
+            shown.missed.fetch_max(self.untold, Ordering::AcqRel);
         }
         self.untold = stored::last_change(&self.kit.store).unwrap_or(0);
         self.catch_up();
@@ -258,30 +257,32 @@ impl Handler<Apply> for Shard {
 
     fn handle(&mut self, apply: Apply, context: &mut Context<Self>) {
         self.catch_up();
-        let mut gone = false;
         for change in apply.changes.iter().filter(|change| change.seq > self.applied) {
             let Some(seat) = self.slots.get_mut(&SlotNumber::of(change.owner())) else { continue };
             seat.slot.apply(change, &self.kit);
         }
-        for owner in apply.changes.iter().filter_map(|change| match &change.kind {
-            AppliedKind::OwnerGone { owner } => Some(owner),
-            _ => None,
-        }) {
-            gone |= self.forget(owner);
-        }
         self.applied = apply.changes.last().map_or(self.applied, |last| last.seq.max(self.applied));
         self.kit.published.lacking.notify_one();
         self.build_soon(context);
-        if gone {
-            let (to, saved) = tokio::sync::oneshot::channel();
-            self.checkpoint(Some(to));
-            actix_rt::spawn(async move {
-                let _ = apply.done.send(matches!(saved.await, Ok(Ok(()))));
-            });
-        } else {
+        let gone: BTreeSet<&Owner> = apply.changes.iter().filter_map(gone).collect();
+        let gone: Vec<&Owner> = gone.into_iter().filter(|owner| self.forget(owner)).collect();
+        if gone.is_empty() {
             // A writer that no longer waits is no error.
             let _ = apply.done.send(true);
+            return;
         }
+        let (to, removed) = tokio::sync::oneshot::channel();
+        self.purge(to);
+        actix_rt::spawn(async move {
+            let _ = apply.done.send(matches!(removed.await, Ok(Ok(()))));
+        });
+    }
+}
+
+fn gone(change: &Applied) -> Option<&Owner> {
+    match &change.kind {
+        AppliedKind::OwnerGone { owner } => Some(owner),
+        _ => None,
     }
 }
 

@@ -67,7 +67,8 @@ impl Shard {
                 if let Change::OwnerGone { owner } = &change
                     && self.forget(owner)
                 {
-                    self.checkpoint(None);
+                    // Nobody waits for it; who told it is told again at its end.
+                    self.purge(tokio::sync::oneshot::channel().0);
                 }
                 if let Some(seat) = self.slots.get_mut(&SlotNumber::of(change.owner())) {
                     seat.slot.replay(seq, &change, &self.kit)?;

@@ -1,16 +1,15 @@
 //! When checkpoints are written, and what follows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 use actix::{Context, Handler};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::actor::Shard;
-use super::kit::Kit;
 use super::messages::{Checkpoint, Event};
 use super::slot::Underway;
 use super::trim;
@@ -29,6 +28,9 @@ pub(super) struct Saving {
     waiting: Vec<Waiter>,
     /// Another is wanted behind the one under way.
     again: bool,
+    /// Slots with something that must be gone, which go first and alone, and who waits for that.
+    purge: BTreeSet<SlotNumber>,
+    purging: Vec<Waiter>,
     /// Slots that are being loaded, whose files hold what must be gone.
     remove: Vec<SlotNumber>,
     /// What was set aside may hold what must be gone.
@@ -47,8 +49,6 @@ struct Run {
 
 /// What is done on a thread that may block.
 struct Job {
-    kit: Arc<Kit>,
-    shard: usize,
     checkpoints: Checkpoints,
     saves: Vec<SlotSave>,
     remove: Vec<SlotNumber>,
@@ -63,12 +63,10 @@ impl Job {
         let wanted = || !self.gone.is_cancelled();
         let mut outcomes = Vec::new();
         for slot in self.remove {
-            let _disk = self.kit.disks.get(self.shard).map(|disk| disk.lock().unwrap_or_else(PoisonError::into_inner));
             outcomes.push((slot, self.checkpoints.remove(slot).map(|()| BTreeMap::new())));
         }
         for save in self.saves {
-            // One slot at a time, so that the next incarnation waits for no more, should this one be dead.
-            let _disk = self.kit.disks.get(self.shard).map(|disk| disk.lock().unwrap_or_else(PoisonError::into_inner));
+            // The next incarnation waits for this job: it ends with the slot in hand, should the shard be dead.
             let slot = save.slot;
             let dead = || Err(io::Error::new(io::ErrorKind::Interrupted, "the shard has died meanwhile"));
             outcomes.push((slot, if wanted() { self.checkpoints.save(save, &wanted) } else { dead() }));
@@ -93,15 +91,26 @@ impl Shard {
         }
     }
 
+    /// Removes what must be gone from the disk, after what is being written and before all else.
+    pub(super) fn purge(&mut self, waiter: Waiter) {
+        self.saving.purging.push(waiter);
+        if self.saving.underway.is_none() {
+            self.begin();
+        }
+    }
+
     fn begin(&mut self) {
-        let waiters = std::mem::take(&mut self.saving.waiting);
-        self.saving.again = false;
+        let only = std::mem::take(&mut self.saving.purge);
+        let (purges, through) = (!self.saving.purging.is_empty(), self.applied);
+        let waiters = std::mem::take(if purges { &mut self.saving.purging } else { &mut self.saving.waiting });
+        self.saving.again = purges && (self.saving.again || !self.saving.waiting.is_empty());
         let Some(checkpoints) = self.checkpoints.clone() else {
-            return answer(waiters, &Ok(()));
+            answer(waiters, &Ok(()));
+            return answer(std::mem::take(&mut self.saving.waiting), &Ok(()));
         };
-        let (covers, through) = (self.ready().then_some(self.applied), self.applied);
+        let covers = (!purges && self.ready()).then_some(through);
         let (mut slots, mut saves) = (BTreeMap::new(), Vec::new());
-        for (number, seat) in &mut self.slots {
+        for (number, seat) in self.slots.iter_mut().filter(|(number, _)| !purges || only.contains(number)) {
             if seat.coming.is_none() && seat.slot.dirty() {
                 let (save, underway) = seat.slot.save(through, &self.kit.mark());
                 saves.push(save);
@@ -109,8 +118,6 @@ impl Shard {
             }
         }
         let job = Job {
-            kit: Arc::clone(&self.kit),
-            shard: self.number,
             checkpoints,
             saves,
             remove: std::mem::take(&mut self.saving.remove),
@@ -119,9 +126,15 @@ impl Shard {
         };
         let numbers: Vec<SlotNumber> = slots.keys().copied().collect();
         self.saving.underway = Some(Run { slots, waiters, covers });
-        let events = self.events.clone();
+        let (events, kit, shard) = (self.events.clone(), Arc::clone(&self.kit), self.number);
         actix_rt::spawn(async move {
-            let outcomes = tokio::task::spawn_blocking(move || job.run()).await.unwrap_or_else(|panic| {
+            let disk = kit.disk(shard).await;
+            let written = tokio::task::spawn_blocking(move || {
+                // Held to its end, whoever waits for it.
+                let _disk = disk;
+                job.run()
+            });
+            let outcomes = written.await.unwrap_or_else(|panic| {
                 let broke = || io::Error::other(format!("writing broke off: {panic}"));
                 // A checkpoint of nothing that broke off failed, too.
                 numbers.into_iter().chain([SlotNumber(u8::MAX)]).map(|number| (number, Err(broke()))).collect()
@@ -156,16 +169,17 @@ impl Shard {
             trim::begin(&self.kit);
         }
         answer(run.waiters, &ended);
-        if self.saving.again {
+        if self.saving.again || !self.saving.purging.is_empty() {
             self.begin();
         }
     }
 
-    /// Nothing of an owner may be left on the disk: the next checkpoint sees to it. False where it is with another shard.
+    /// Nothing of an owner may be left on the disk: the next purge sees to it. False where it is with another shard.
     pub(super) fn forget(&mut self, owner: &Owner) -> bool {
         let number = SlotNumber::of(owner);
         let Some(seat) = self.slots.get_mut(&number) else { return false };
         self.saving.empty_aside = true;
+        self.saving.purge.insert(number);
         if let Some(coming) = &mut seat.coming {
             coming.partial.retain(|space, _| space.owner != *owner);
             coming.removed = true;

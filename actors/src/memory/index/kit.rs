@@ -1,10 +1,11 @@
 //! What every shard has at hand.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use muster_store::StoreHandle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::published::Published;
 use super::ranking::Ranking;
@@ -23,8 +24,8 @@ pub(super) struct Kit {
     pub(super) model: ModelTag,
     pub(super) ranking: Ranking,
     pub(super) published: Arc<Published>,
-    /// Held while a shard's files are read or written, by shard: a job of a shard that has died may still be at it.
-    pub(super) disks: Vec<Mutex<()>>,
+    /// One place each, by shard, for whoever reads or writes its files: a job of a shard that has died may still be at it.
+    pub(super) disks: Vec<Arc<Semaphore>>,
 }
 
 impl Kit {
@@ -35,6 +36,11 @@ impl Kit {
     pub(super) fn slots(&self, shard: usize) -> impl Iterator<Item = SlotNumber> {
         let shards = self.shards();
         SlotNumber::all().filter(move |slot| slot.shard(shards) == shard)
+    }
+
+    /// The place at a shard's files; `None` only where there is no such shard.
+    pub(super) async fn disk(&self, shard: usize) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(self.disks.get(shard)?).acquire_owned().await.ok()
     }
 
     pub(super) fn now(&self) -> Millis {

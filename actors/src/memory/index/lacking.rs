@@ -11,7 +11,7 @@ use crate::memory::embed::fair::{interleave, lines};
 use crate::memory::record::{EntryId, Owner, Space};
 
 /// Most that are told at a time.
-const MOST: usize = 1_000;
+const MOST: usize = 5_000;
 /// Namespaces of an owner that have a turn at a time.
 const SPACES: usize = 16;
 

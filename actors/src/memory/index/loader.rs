@@ -5,10 +5,10 @@
 //! Whatever is read of the store may be further on than the change that led there: a later version is never replaced by
 //! an earlier one, and what was deleted is not found.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use muster_store::StoreError;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::catch_up::bring_up;
@@ -31,11 +31,11 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    /// Hands over every slot, unless the shard ends.
+    /// Hands over every slot, unless the shard ends. The place at the files is given back once they are read.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(super) fn run(self) -> Result<(), StoreError> {
+    pub(super) fn run(self, disk: Option<OwnedSemaphorePermit>) -> Result<(), StoreError> {
         let last = stored::last_change(&self.kit.store)?;
         let (mut restored, mut missing) = (Vec::new(), Vec::new());
         for (done, number) in self.slots.iter().enumerate() {
@@ -48,6 +48,7 @@ impl Loader {
                 None => missing.push(*number),
             }
         }
+        drop(disk);
         self.hand_over(restored)?;
         if !missing.is_empty() {
             let rebuilt = self.rebuild(&missing)?;
@@ -58,7 +59,6 @@ impl Loader {
 
     fn checkpoint(&self, number: SlotNumber, last: u64) -> Option<Slot> {
         let checkpoints = self.checkpoints.as_ref()?;
-        let _disk = self.kit.disks.get(self.shard).map(|disk| disk.lock().unwrap_or_else(PoisonError::into_inner));
         Some(Slot::restored(number, checkpoints.load(number, &self.kit.mark(), last)?))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{Context, Handler};
@@ -65,9 +66,15 @@ impl Shard {
             alpha: Some(self.kit.ranking.alpha),
         };
         let found = ranked::search(&collections, &query);
-        let coming = seat.is_some_and(|seat| seat.coming.is_some());
-        let health = self.shown().map_or(IndexHealth::Down, super::published::Shown::health);
-        candidates(found, &spaces, if coming { health } else { IndexHealth::Ready })
+        let health = match self.shown() {
+            Some(shown) if seat.is_some_and(|seat| seat.coming.is_some()) => shown.health(),
+            // What it missed could not be read.
+            Some(shown) if shown.missed.load(Ordering::Acquire) > self.applied => {
+                IndexHealth::Rebuilding { percent: 99 }
+            }
+            _ => IndexHealth::Ready,
+        };
+        candidates(found, &spaces, health)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The way in.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_store::StoreHandle;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::kit::Kit;
@@ -89,10 +90,10 @@ impl Indexes {
             model: options.embedder.model(),
             ranking: options.ranking,
             published: Arc::new(Published::new(arbiters.len(), last)),
-            disks: arbiters.iter().map(|_| Mutex::new(())).collect(),
+            disks: arbiters.iter().map(|_| Arc::new(Semaphore::new(1))).collect(),
         });
         let shards = Shards::start(group, arbiters, &kit, options.waiting.max(1));
-        let beside = arbiters.first().cloned().unwrap_or_else(|| actix_rt::Arbiter::current());
+        let beside = arbiters.first().cloned().unwrap_or_else(actix_rt::Arbiter::current);
         let embedding = Embedding::start(group, beside, Arc::clone(&options.embedder));
         Self { shards, embedding, options }
     }
