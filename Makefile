@@ -40,7 +40,7 @@ models: setup-build ## fetch the embedded models into models-cache (MODEL=small|
 	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm --dir models-cache
 
 .PHONY: bench
-bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway, the feed, tasks, retrieval
+bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway, the feed, tasks, memory, retrieval
 	@for package in $(BENCHED); do \
 	    echo "== $$package"; \
 	    cargo bench --quiet $(LOCKED) --package "$$package" --bench '*'; \
@@ -48,6 +48,7 @@ bench: setup-build models ## measure: a rate decision, an ask, durable writes, t
 	@$(MAKE) --no-print-directory bench-gateway
 	@$(MAKE) --no-print-directory bench-feed
 	@$(MAKE) --no-print-directory bench-tasks
+	@$(MAKE) --no-print-directory bench-memory
 	@$(MAKE) --no-print-directory bench-retrieval
 
 .PHONY: bench-gateway
@@ -69,6 +70,12 @@ bench-tasks: setup-build ## measure durable tasks over HTTP, alone and watched, 
 	@echo "== tasks"
 	@cargo build --release --quiet $(LOCKED) --bin muster --example task_load --example task_control
 	@$(PYTHON) benches/tasks/run.py --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: bench-memory
+bench-memory: setup-build ## measure semantic memory over HTTP: stores, searches, memory, restarts
+	@echo "== memory"
+	@cargo build --release --quiet $(LOCKED) --bin muster --example memory_load
+	@$(PYTHON) benches/memory/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-retrieval
 bench-retrieval: setup-build ## measure how good the ranking of semantic memory is, on the open test sets beside this folder

@@ -29,6 +29,7 @@ use crate::agents::{Agency, AgentCommands, Controlled, Ground as AgentGround};
 use crate::config::{Config, Source};
 use crate::disaster::{Disaster, DisasterCommands, Ground};
 use crate::live::{Live, Watched};
+use crate::memory::{Ground as MemoryGround, MemoryParts};
 use crate::notices::{Notices, Places};
 use crate::otel::Otel;
 use crate::telemetry::Metrics;
@@ -78,6 +79,7 @@ pub struct App {
     pub device_directory: Arc<dyn DeviceDirectory>,
     pub engines: Engines,
     pub agency: Agency,
+    pub memory: MemoryParts,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -205,6 +207,8 @@ impl App {
             metrics: &metrics,
         };
         let agency = Agency::start(&config, &ground)?;
+        let ground = MemoryGround { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
+        let memory = MemoryParts::start(&config, &ground);
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
         let parts = probes::Parts {
             data: store_path,
@@ -221,6 +225,7 @@ impl App {
             engines: engines.clone(),
             agents: agency.agents.clone(),
             tasks: agency.tasks.clone(),
+            memory: memory.entries.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
@@ -229,7 +234,7 @@ impl App {
 
         let up = async {
             tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
-            tokio::join!(engines.up(), agency.tasks.up())
+            tokio::join!(engines.up(), agency.tasks.up(), memory.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
@@ -243,7 +248,7 @@ impl App {
         upkeep::start(
             &tree.group("upkeep"),
             one(),
-            agency.upkeep(&feed, &clock, &watched).into_iter().chain([snapshots]).collect(),
+            agency.upkeep(&feed, &clock, &watched).into_iter().chain([snapshots, memory.upkeep()]).collect(),
         );
         let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
@@ -266,6 +271,7 @@ impl App {
             firmware: disaster.firmware,
             engines,
             agency,
+            memory,
             limiter,
             ledger,
             model,
@@ -318,6 +324,11 @@ impl App {
         if let Err(error) = self.agency.tasks.drain(grace).await {
             tracing::warn!(%error, "tasks did not end in order: steps in flight count as lost by a crash");
         }
+        match tokio::time::timeout(grace, self.memory.save()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "memory's index was not saved: the next start takes longer"),
+            Err(_) => tracing::warn!("memory's index was not saved within the grace: the next start takes longer"),
+        }
         if let Err(error) = self.ledger.flush().await {
             tracing::warn!(%error, "the ledger is not all in the store: its journal holds the rest");
         }
@@ -328,6 +339,7 @@ impl App {
         let sled = Arc::clone(&self.sled);
         // Only a panic inside could be told here, and the store is closed by its drop all the same.
         let _ = tokio::task::spawn_blocking(move || sled.close()).await;
+        self.memory.end();
         for arbiter in &self.arbiters {
             arbiter.stop();
         }
@@ -336,54 +348,6 @@ impl App {
     /// Kills the embedded model's thread. For fault-injection tests.
     pub fn inject_model_panic(&self) {
         self.local.inject_panic();
-    }
-
-    /// Brings the gauges of `/metrics` up to date.
-    pub fn refresh_gauges(&self) {
-        let set = |part: &str, name: &str, value: u64| {
-            let value = i64::try_from(value).unwrap_or(i64::MAX);
-            self.metrics.gauges.with_label_values(&[part, name]).set(value);
-        };
-        let store = self.store.stats();
-        set("store", "bytes_on_disk", store.bytes_on_disk);
-        set("store", "queue_depth", store.queue_depth as u64);
-        set("store", "commits", store.commits);
-        set("store", "groups", store.groups);
-        set("store", "poisoned", u64::from(store.poisoned.is_some()));
-        let journal = self.ledger.journal();
-        set("ledger", "lines_waiting", journal.waiting as u64);
-        set("ledger", "lines_lost", journal.lost);
-        let model = self.model.stats();
-        set("model", "active", model.active as u64);
-        set("model", "waiting", model.waiting as u64);
-        set("model", "restarts", model.restarts);
-        set("sockets", "connections", self.sockets.counts.total() as u64);
-        set("sockets", "evicted", self.sockets.evicted());
-        let engines = self.engines.stats();
-        set("engines", "processes", engines.processes as u64);
-        set("engines", "running", engines.running as u64);
-        set("engines", "waiting", engines.waiting as u64);
-        set("engines", "calls", engines.calls);
-        set("engines", "timed_out", engines.timed_out);
-        set("engines", "broken", engines.broken);
-        let tasks = self.agency.tasks.stats();
-        set("tasks", "queued", (tasks.pending + tasks.queued) as u64);
-        set("tasks", "running", tasks.running as u64);
-        set("tasks", "paused", tasks.paused as u64);
-        set("tasks", "waiting", tasks.waiting as u64);
-        set("tasks", "retrying", tasks.retrying as u64);
-        set("tasks", "oldest_seconds", tasks.oldest_seconds);
-        set("tasks", "p50_ms", tasks.p50_ms);
-        set("tasks", "p99_ms", tasks.p99_ms);
-        set("health", "score", self.health.report().score.into());
-        if let Some(otel) = &self.otel {
-            set("telemetry", "dropped_spans", otel.dropped());
-        }
-        for actor in self.tree.snapshot() {
-            set(&actor.path, "mailbox_depth", actor.mailbox_depth as u64);
-            set(&actor.path, "restarts", actor.restarts);
-            set(&actor.path, "refused", actor.refused);
-        }
     }
 }
 

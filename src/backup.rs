@@ -1,11 +1,13 @@
 //! A backup of the running server.
 
-use std::fs::File;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_actors::{Error, Kind};
+use muster_actors::memory::{EntryId, Owner};
+use muster_actors::{Error, Kind, Millis};
 use muster_store::StoreError;
 
 use crate::app::{App, SNAPSHOTS_KEPT};
@@ -42,6 +44,28 @@ impl App {
         })
     }
 
+    /// Names of what may still hold an owner's memory: backups in the store's folder that were written since the owner
+    /// was made, and what was set aside there since. Blocking.
+    ///
+    /// # Errors
+    /// `Unavailable`: the folder cannot be read.
+    pub fn backups_since(&self, owner: &str) -> Result<Vec<String>, Error> {
+        let Some(made) = made_at(owner) else { return Ok(Vec::new()) };
+        let folder = self.live().config.store.path.clone();
+        let unread = |error: io::Error| {
+            tracing::error!(%error, "the folder of backups cannot be read");
+            Error::new(Kind::Unavailable, "what was asked for is done, but backups cannot be listed: see the log")
+        };
+        let aside = stamped(&folder, &made, |name| {
+            ["quarantine-", "replaced-"].iter().find_map(|prefix| name.strip_prefix(prefix))
+        });
+        let saved = stamped(&self.sled.snapshots(), &made, |name| name.strip_suffix(".snap"));
+        let mut names = saved.map_err(unread)?;
+        names.extend(aside.map_err(unread)?);
+        names.sort();
+        Ok(names)
+    }
+
     /// What was acknowledged and is not in the store's records yet goes there before a snapshot is taken: whoever keeps
     /// a journal beside the store folds it in here.
     ///
@@ -52,10 +76,54 @@ impl App {
     }
 }
 
+/// Since when there can be something of an owner, as files are stamped: identifiers tell when they were made, and shared
+/// namespaces are everybody's. `None` where it is no owner's name.
+fn made_at(owner: &str) -> Option<String> {
+    if owner == Owner::SHARED {
+        return Some(String::new());
+    }
+    let ulid = ["key_", "usr_"].iter().find_map(|prefix| owner.strip_prefix(prefix))?;
+    let id: EntryId = format!("mem_{ulid}").parse().ok()?;
+    let at = Millis(u64::try_from(id.0 >> 80).ok()?);
+    Some(at.rfc3339().replace(['-', ':'], ""))
+}
+
+/// Names in a folder whose stamp is not before that one.
+fn stamped(folder: &Path, since: &str, stamp: impl Fn(&str) -> Option<&str>) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read?,
+    };
+    let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+    let names = names.collect::<io::Result<Vec<String>>>()?;
+    Ok(names.into_iter().filter(|name| stamp(name).is_some_and(|stamp| stamp >= since)).collect())
+}
+
 fn open(path: PathBuf) -> Result<Backup, StoreError> {
     let failed = |error: std::io::Error| StoreError::Io(format!("{}: {error}", path.display()));
     let file = File::open(&path).map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Backup { name, file, bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_s_name_tells_since_when_there_can_be_something() {
+        // The ULID specification: the first 48 bits are milliseconds since 1970, here 1,469,918,176,385.
+        assert_eq!(made_at("key_01ARYZ6S41TSV4RRFFQ69G5FAV").unwrap(), "20160730T223616.385Z");
+        assert_eq!(made_at("shared").unwrap(), "");
+        assert_eq!(made_at("somebody"), None);
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["20160730T223616.384Z.snap", "20160730T223616.385Z.snap", "20260101T000000.000Z.snap", "other"] {
+            File::create(folder.path().join(name)).unwrap();
+        }
+        let mut since = stamped(folder.path(), "20160730T223616.385Z", |name| name.strip_suffix(".snap")).unwrap();
+        since.sort();
+        assert_eq!(since, ["20160730T223616.385Z.snap", "20260101T000000.000Z.snap"]);
+        assert!(stamped(&folder.path().join("none"), "", |name| Some(name)).unwrap().is_empty());
+    }
 }

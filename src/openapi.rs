@@ -6,8 +6,8 @@ use utoipa::{Modify, OpenApi};
 use crate::examples::Examples;
 use crate::http::{
     admin, agents, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings,
-    engines, firmware, geofences, health, incidents, keys, messages, metrics, models_a, models_b, monitor, realtime,
-    responses, status, tasks, usage, users,
+    engines, firmware, geofences, health, incidents, keys, memory, messages, metrics, models_a, models_b, monitor,
+    realtime, responses, status, tasks, usage, users,
 };
 use crate::schema::Flattened;
 
@@ -50,6 +50,7 @@ pub fn description() -> utoipa::openapi::OpenApi {
         monitor::Api::openapi(),
         agents::Api::openapi(),
         tasks::Api::openapi(),
+        memory::Api::openapi(),
     ] {
         api.merge(room);
     }

@@ -1,6 +1,7 @@
 //! The probe of every module that exists.
 
 mod agents;
+mod memory;
 mod network;
 mod people;
 
@@ -18,6 +19,7 @@ use muster_actors::identity::Identity;
 use muster_actors::keys::{Keys, Refusal, Token};
 use muster_actors::ledger::Ledger;
 use muster_actors::limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
+use muster_actors::memory::Memory;
 use muster_actors::provider::{BreakerState, Chain, ProviderStatus};
 use muster_actors::supervise::{ActorState, Tree};
 use muster_actors::task::Tasks;
@@ -47,6 +49,7 @@ pub struct Parts {
     pub engines: Engines,
     pub agents: Agents,
     pub tasks: Tasks,
+    pub memory: Memory,
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
@@ -64,7 +67,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// One probe for each module that exists; names, weights and intervals are the catalogue's.
 pub fn all(parts: Parts) -> Vec<Probe> {
     // A new part's probes are a room of their own, and one of these.
-    let rooms = [people::all(&parts), network::all(&parts), agents::all(&parts)];
+    let rooms = [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock)];
     let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_actors::engine::EngineStats;
 use muster_actors::health::ModuleHealth;
+use muster_actors::memory::IndexStats;
 use muster_actors::provider::{BreakerState, ProviderStatus};
 use muster_actors::supervise::{ActorStatus, Escalation};
 use muster_actors::{Error, Kind};
@@ -79,7 +80,19 @@ pub struct StatusReport {
     pub engines: EngineStatus,
     /// How many agents there are.
     pub agents: usize,
+    pub memory: MemoryStatus,
     pub sockets: SocketStatus,
+}
+
+/// Semantic memory, over all owners.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MemoryStatus {
+    /// Durable changes that the index does not have yet.
+    pub lag: u64,
+    /// The index's figures, shard by shard, and those of the model that makes vectors.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    pub index: IndexStats,
 }
 
 /// How agents' tasks stand.
@@ -180,7 +193,8 @@ pub fn ready(app: &App) -> Result<Ready, Error> {
 }
 
 /// Everything the server knows of itself.
-pub fn status(app: &App) -> StatusReport {
+pub async fn status(app: &App) -> StatusReport {
+    let (index, lag) = app.memory.stats().await;
     StatusReport {
         version: env!("CARGO_PKG_VERSION"),
         started_at: app.started_at.rfc3339(),
@@ -196,6 +210,7 @@ pub fn status(app: &App) -> StatusReport {
             pool: app.engines.stats(),
         },
         agents: app.agency.agents.list().len(),
+        memory: MemoryStatus { lag, index },
         sockets: SocketStatus { connections: app.sockets.counts.total(), evicted: app.sockets.evicted() },
         embedded_model: EmbeddedModel { status: app.model.status(), info: app.model.info(), stats: app.model.stats() },
     }

@@ -75,6 +75,8 @@ pub struct Metrics {
     durations: HistogramVec,
     tokens: IntCounterVec,
     kills: Histogram,
+    memory_searches: HistogramVec,
+    memory_writes: IntCounterVec,
     pub(crate) gauges: IntGaugeVec,
 }
 
@@ -101,14 +103,26 @@ impl Metrics {
             HistogramOpts::new("muster_task_kill_seconds", "From a kill's coming in to the drop of its task's step.")
                 .buckets(buckets),
         )?;
+        let buckets = vec![0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5];
+        let memory_searches = HistogramVec::new(
+            HistogramOpts::new("muster_memory_search_seconds", "Time of a search in memory by its ranking.")
+                .buckets(buckets),
+            &["mode"],
+        )?;
+        let memory_writes = IntCounterVec::new(
+            Opts::new("muster_memory_writes_total", "Writes to memory by act (store, delete, forget)."),
+            &["act"],
+        )?;
         let gauges =
             IntGaugeVec::new(Opts::new("muster_state", "What the parts of the server report."), &["part", "name"])?;
         registry.register(Box::new(requests.clone()))?;
         registry.register(Box::new(durations.clone()))?;
         registry.register(Box::new(tokens.clone()))?;
         registry.register(Box::new(kills.clone()))?;
+        registry.register(Box::new(memory_searches.clone()))?;
+        registry.register(Box::new(memory_writes.clone()))?;
         registry.register(Box::new(gauges.clone()))?;
-        Ok(Self { registry, requests, durations, tokens, kills, gauges })
+        Ok(Self { registry, requests, durations, tokens, kills, memory_searches, memory_writes, gauges })
     }
 
     pub fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
@@ -125,6 +139,16 @@ impl Metrics {
     pub(crate) fn kill_times(&self) -> KillTimes {
         let kills = self.kills.clone();
         KillTimes::told_to(move |took| kills.observe(took.as_secs_f64()))
+    }
+
+    /// A search of memory by the ranking that was used: `hybrid`, `text` or `semantic`.
+    pub fn memory_search(&self, mode: &str, took: Duration) {
+        self.memory_searches.with_label_values(&[mode]).observe(took.as_secs_f64());
+    }
+
+    /// Entries stored or deleted, owners forgotten.
+    pub fn memory_writes(&self, act: &str, count: u64) {
+        self.memory_writes.with_label_values(&[act]).inc_by(count);
     }
 
     /// Everything, to be written in another format.

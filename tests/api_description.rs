@@ -73,7 +73,7 @@ fn example((path, method): (String, String), key_id: &str) -> Route {
         // A command or a job is waited for.
         "/api/v1/device/commands/next" | "/api/v1/device/jobs/next" => format!("{path}?wait_s=0"),
         // Whatever else is named: something that is not there may be told so.
-        _ => path.replace("{id}", key_id).replace("{sid}", key_id),
+        _ => ["{id}", "{sid}", "{key}", "{owner}"].iter().fold(path, |path, name| path.replace(name, key_id)),
     };
     assert!(!path.contains('{'), "no example for {path}");
     (path, Method::from_bytes(method.to_uppercase().as_bytes()).unwrap())

@@ -34,6 +34,8 @@ mod keys_cli;
 mod latency;
 mod ledger;
 mod limits;
+mod memory;
+mod memory_crash;
 mod messages;
 mod monitor;
 mod operations;

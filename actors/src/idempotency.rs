@@ -87,6 +87,22 @@ pub async fn sweep(store: &StoreHandle, now: Millis, from: Option<Vec<u8>>) -> R
     Ok(page.next)
 }
 
+/// The writes that take a principal's answers of some sort back, a page at a time from `from`; and where to go on.
+///
+/// # Errors
+/// They cannot be read.
+pub fn kept_of(
+    store: &StoreHandle,
+    principal: &str,
+    from: Option<Vec<u8>>,
+    sort: impl Fn(&Value) -> bool,
+) -> Result<(Vec<Op>, Option<Vec<u8>>), StoreError> {
+    let scan = Scan { prefix: format!("{principal}/").into_bytes(), from, limit: 500, order: Order::Ascending };
+    let page = store.scan(Tree::Idempotency, &scan)?;
+    let ours = page.items.into_iter().filter(|(_, rec)| Kept::decode(rec).is_ok_and(|kept| sort(&kept.answer)));
+    Ok((ours.map(|(key, _)| Op::Delete { tree: Tree::Idempotency, key }).collect(), page.next))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

@@ -36,6 +36,8 @@ pub enum IdKind {
     Audit,
     /// An agent's run.
     Task,
+    /// An entry of semantic memory.
+    Memory,
 }
 
 impl IdKind {
@@ -62,6 +64,7 @@ impl IdKind {
             Self::Connection => "con",
             Self::Audit => "aud",
             Self::Task => "task",
+            Self::Memory => "mem",
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod incident;
 pub mod keys;
 pub mod ledger;
 pub mod limits;
+pub mod memory;
 pub mod page;
 pub mod precondition;
 pub mod provider;

@@ -212,6 +212,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.devices.check()?;
     config.engines.check()?;
     config.agents.check()?;
+    config.memory.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }
@@ -274,6 +275,7 @@ mod tests {
             "incidents",
             "firmware",
             "devices",
+            "memory",
             "telemetry",
             "llm",
             "embeddings",

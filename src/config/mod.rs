@@ -10,6 +10,7 @@ mod feed;
 mod firmware;
 mod incidents;
 mod load;
+mod memory;
 
 pub use agents::Agents;
 pub use auth::{Auth, Bound};
@@ -19,6 +20,7 @@ pub use feed::{Feed, Lane};
 pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse, token};
+pub use memory::Memory;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -42,6 +44,7 @@ pub struct Config {
     pub firmware: Firmware,
     pub agents: Agents,
     pub engines: Engines,
+    pub memory: Memory,
     pub workspace: Workspace,
     pub telemetry: Telemetry,
     pub llm: Llm,

@@ -18,6 +18,8 @@ pub enum Meter {
     Agents,
     /// The agent platform's category of engines.
     Engines,
+    /// The agent platform's category of memory.
+    Memory,
     /// What a person of the disaster network may send.
     Person,
     /// What a device may send.
@@ -166,6 +168,10 @@ access! {
     EnginesRead: Some(Scope::Engines), Status;
     /// Runs of engines.
     EnginesRun: Some(Scope::Engines), Engines;
+    /// What is remembered: the caller's own entries, and those of shared namespaces.
+    MemoryUse: Some(Scope::Memory), Memory;
+    /// The end of all that an owner has in memory: the handler checks whose it is.
+    MemoryForget: None, Memory;
     /// What every key may read.
     Status: None, Status;
 }

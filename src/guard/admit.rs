@@ -162,6 +162,7 @@ fn category(meter: Meter) -> Category {
         Meter::Chat => Category::Chat,
         Meter::Agents => Category::Agents,
         Meter::Engines => Category::Engines,
+        Meter::Memory => Category::Memory,
         Meter::Person => Category::Person,
         Meter::Device => Category::Device,
     }
@@ -176,6 +177,7 @@ fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
         Meter::Chat => limits.agent.chat.per_minute(),
         Meter::Agents => limits.agent.agents.per_minute(),
         Meter::Engines => limits.agent.engines.per_minute(),
+        Meter::Memory => limits.agent.memory.per_minute(),
         Meter::Person => limits.person.per_minute(),
         Meter::Device => limits.device.per_minute(),
         Meter::PlanA => {

@@ -25,8 +25,8 @@ use muster_actors::{Error, Kind};
 pub use access::{
     Access, Admin, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent,
     ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove,
-    FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening, Meter, ModelsA, ModelsB,
-    SigningKeysRotate, Status, UsersRead, UsersWrite,
+    FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening, MemoryForget, MemoryUse,
+    Meter, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead, UsersWrite,
 };
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};

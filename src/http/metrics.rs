@@ -11,6 +11,6 @@ use crate::guard::{Admin, Guarded};
     responses((status = 200, body = String, content_type = "text/plain"), (status = 401, body = ErrorAgent),
         (status = 403, body = ErrorAgent), (status = 429, body = ErrorAgent)))]
 pub async fn metrics(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
-    app.refresh_gauges();
+    app.refresh_gauges().await;
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(app.metrics.text()))
 }

@@ -18,6 +18,7 @@ pub mod geofences;
 pub mod health;
 pub mod incidents;
 pub mod keys;
+pub mod memory;
 pub mod messages;
 pub mod metrics;
 pub mod models_a;
@@ -53,6 +54,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         monitor::routes,
         agents::routes,
         tasks::routes,
+        memory::routes,
     ] {
         room(config);
     }

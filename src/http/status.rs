@@ -11,5 +11,5 @@ use crate::report::{self, StatusReport};
 #[utoipa::path(get, path = "/api/v1/status", tag = "status",
     responses((status = 200, body = StatusReport), (status = 401, body = ErrorAgent), (status = 429, body = ErrorAgent)))]
 pub async fn status(_guard: Guarded<Status>, app: web::Data<App>) -> web::Json<StatusReport> {
-    web::Json(report::status(&app))
+    web::Json(report::status(&app).await)
 }

@@ -97,7 +97,7 @@ impl Exporter {
         if !self.otel.0.settings.metrics {
             return;
         }
-        app.refresh_gauges();
+        app.refresh_gauges().await;
         let metrics = self.otel.0.figures.json(&app.metrics.families());
         let body = json!({ "resourceMetrics": [{
             "resource": self.resource(), "scopeMetrics": [{ "scope": scope(), "metrics": metrics }] }] });

@@ -124,6 +124,13 @@ GOOD = {
     "kill_task": lambda w: at(w.task()),
     "redirect_task": lambda w: at(w.task()),
     "control_tasks": lambda w: {},
+    "search_memory": lambda w: {"query": {"q": "pump", "limit": "5", "explain": "true"}},
+    "list_memory": lambda w: {"query": {"key_prefix": "depot", "tags": "pump"}},
+    "get_memory": lambda w: {"path": {"key": w.remembered()["id"]}},
+    "memory_history": lambda w: {"query": {"key": w.remembered()["key"]}},
+    "delete_memory": lambda w: {"path": {"key": w.remembered()["id"]}},
+    "delete_memory_named": lambda w: {"query": {"key": w.remembered()["key"]}},
+    "forget_memory": lambda w: {"path": {"owner": w.owner()}},
     "realtime_history": lambda w: {"path": {"ch": "incidents"}},
     "realtime_presence": lambda w: {"path": {"ch": "incidents"}},
 }

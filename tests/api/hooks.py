@@ -8,9 +8,10 @@ import schemathesis
 from good import good_call
 from world import World
 
-WORLD = World(os.environ["MUSTER_TEST_ORIGIN"], os.environ["MUSTER_TEST_PASSWORD"])
-# A key that may be shown, rotated and revoked; the calls are made with another.
-KEY_ID = os.environ["MUSTER_TEST_KEY_ID"]
+ENV = {name: os.environ[f"MUSTER_TEST_{name}"] for name in ("ORIGIN", "PASSWORD", "KEY", "KEY_ID")}
+WORLD = World(ENV["ORIGIN"], ENV["PASSWORD"], ENV["KEY"])
+# A key that may be shown, rotated and revoked; the calls are made with the other.
+KEY_ID = ENV["KEY_ID"]
 NAMES = {
     "/v1/models/{id}": "echo",
     "/docs/assets/{file}": "swagger-ui.css",
@@ -39,6 +40,8 @@ LOGINS = {"login", "cli_login", "refresh"}
 # Routes for people that keys may call too.
 KEYED = {"get_agent", "run_agent", "get_task", "task_events", "control_tasks"}
 KEYED |= {f"{verb}_task" for verb in ("pause", "resume", "kill", "redirect")}
+KEYED |= {"search_memory", "list_memory", "get_memory", "memory_history", "forget_memory"}
+KEYED |= {"delete_memory", "delete_memory_named"}
 # One call in so many of each route for people or devices is a good one.
 GOOD_EVERY = 6
 CALLS = Counter()

@@ -79,6 +79,7 @@ def test_every_answer_is_as_described(muster, tmp_path):
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     hooks = {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "MUSTER_TEST_KEY_ID": make_key(muster)}
     hooks |= {"MUSTER_TEST_ORIGIN": muster.origin, "MUSTER_TEST_PASSWORD": muster.password}
+    hooks["MUSTER_TEST_KEY"] = muster.key
     done = subprocess.run(command, cwd=tmp_path, env=kept | hooks, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     never = sorted(described(muster) - succeeded(muster) - ENDLESS)

@@ -17,10 +17,10 @@ V1 = "/api/v1"
 
 
 class World:
-    def __init__(self, origin, password):
+    def __init__(self, origin, password, key=None):
         self.origin = origin
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        self.password = password
+        self.password, self.key = password, key
         self.tokens, self.kept, self.sequence = {}, {}, 1
         paths = self.call("GET", "/openapi.json", token=None)["paths"]
         operations = [(path, one) for path, of_path in paths.items() for one in of_path.values()]
@@ -173,6 +173,17 @@ class World:
         while self.call("GET", f"{V1}/tasks/{task}?wait=5")["status"] == "pausing":
             pass
         return task
+
+    # Memory: an entry is its owner's alone, and the calls are made with the key.
+
+    def remembered(self):
+        """An entry that was stored twice."""
+        body = self.examples["store_memory"] | {"key": f"depot/{uuid.uuid4().hex}"}
+        self.call("POST", "/api/memory/store", body, token=self.key)
+        return self.call("POST", "/api/memory/store", body, token=self.key)
+
+    def owner(self):
+        return self.call("GET", "/api/memory/stats", token=self.key)["owner"]
 
     # Firmware
 

@@ -1,0 +1,269 @@
+//! The actor that writes: a thin shell around what a change brings with it, and the order of what was decided.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use actix::fut::ActorFutureExt;
+use actix::{Actor, ActorContext, AsyncContext, Context, WrapFuture};
+use futures::FutureExt;
+use muster_store::{Batch, Rec, StoreError, Tree};
+
+use super::answers::Waiting;
+use super::facade::MemoryOptions;
+use super::forget::{self, Forgetting};
+use super::journal::{Decision, Journal, Landed, Reply, Then};
+use super::place;
+use super::port::{Applied, Taken};
+use super::record::{EntryRecord, Owner, Place};
+use super::retell;
+use super::state::Turn;
+use super::stored;
+use super::sweep::Sweep;
+use super::tallies::Tallies;
+use crate::supervise::BuildError;
+use crate::{Error, Kind, Millis};
+
+/// How often it looks at what has expired.
+const TICK: Duration = Duration::from_secs(1);
+/// How long a full store is let alone.
+const BUSY: Duration = Duration::from_millis(10);
+/// How long an answer waits for the indexes.
+const INDEXING: Duration = Duration::from_secs(2);
+/// Most bytes that are decided and not durable; with more of them a caller is turned away.
+const MAX_UNDURABLE: usize = 64 << 20;
+
+/// Writes entries.
+pub struct MemoryWriter {
+    pub(super) options: MemoryOptions,
+    pub(super) journal: Journal,
+    /// What stands at places of which a decision is not durable yet, and that decision's number.
+    overlay: HashMap<Place, (u64, Option<Arc<EntryRecord>>)>,
+    pub(super) tallies: Tallies,
+    /// First answers that are not durable yet.
+    pub(super) answers: HashMap<(String, String), Waiting>,
+    /// Of the last change.
+    seq: u64,
+    /// Of the last change that was handed to the indexes. Outlives the actor.
+    told: Arc<AtomicU64>,
+    /// What an incarnation before stored, and did not hand over any more.
+    untold: Vec<Applied>,
+    pub(super) sweep: Sweep,
+    pub(super) forgetting: HashMap<Owner, Forgetting>,
+    /// The store takes no more.
+    read_only: bool,
+    /// What is in memory is no longer what is stored.
+    broken: bool,
+    busy: Option<(u64, Batch)>,
+}
+
+impl std::fmt::Debug for MemoryWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryWriter").field("seq", &self.seq).finish_non_exhaustive()
+    }
+}
+
+/// Reads back what it needs to go on.
+pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result<MemoryWriter, BuildError> {
+    let read_only = options.store.stats().poisoned.is_some();
+    if !read_only {
+        // The store writes in order: what an incarnation before handed to it is written before this is.
+        let boot = Rec { schema: 1, bytes: Vec::new() };
+        options.store.commit(Batch::put(Tree::MemoryIds, place::BOOT, boot)).await?;
+    }
+    let (store, known) = (Arc::clone(&options.store), told.load(Ordering::Acquire));
+    let (seq, untold, forgetting) = tokio::task::spawn_blocking(move || {
+        let seq = stored::last_change(&store)?;
+        Ok::<_, StoreError>((seq, retell::changes(&store, known)?, forget::under_way(&store)?))
+    })
+    .await??;
+    Ok(MemoryWriter {
+        options,
+        journal: Journal::default(),
+        overlay: HashMap::new(),
+        tallies: Tallies::default(),
+        answers: HashMap::new(),
+        seq,
+        told,
+        untold,
+        sweep: Sweep::default(),
+        forgetting,
+        read_only,
+        broken: false,
+        busy: None,
+    })
+}
+
+impl Actor for MemoryWriter {
+    type Context = Context<Self>;
+
+    fn started(&mut self, context: &mut Context<Self>) {
+        let untold = std::mem::take(&mut self.untold);
+        self.tell(untold, Vec::new());
+        self.tick(context);
+        context.run_interval(TICK, |actor, context| actor.tick(context));
+    }
+}
+
+impl MemoryWriter {
+    pub(super) fn now(&self) -> Millis {
+        self.options.clock.now()
+    }
+
+    fn tick(&mut self, context: &mut Context<Self>) {
+        if self.journal.at_rest() {
+            self.tallies.ease();
+        }
+        if !self.read_only {
+            self.begin_sweep();
+            self.resume_forgetting(context);
+        }
+        self.flush(context);
+    }
+
+    /// # Errors
+    /// Nothing can be stored now.
+    pub(super) fn room(&self) -> Result<(), Error> {
+        let full =
+            |message: &str, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
+        if self.read_only {
+            return full("the store does not accept writes now", 30);
+        }
+        if self.journal.bytes() > MAX_UNDURABLE {
+            return full("as much waits for the disk as may: try again", 1);
+        }
+        Ok(())
+    }
+
+    /// What stands at a place after everything that was decided, expired or not. Figures of its space are at hand then.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn present(&mut self, place: &Place) -> Result<Option<Arc<EntryRecord>>, StoreError> {
+        self.tallies.hold(&self.options.store, &place.space)?;
+        match self.overlay.get(place) {
+            Some((_, there)) => Ok(there.clone()),
+            None => Ok(stored::entry(&self.options.store, place)?.map(Arc::new)),
+        }
+    }
+
+    pub(super) fn turn(&self) -> Turn {
+        Turn::new(self.now(), self.seq)
+    }
+
+    /// Takes a turn over: from now on it is what the next one finds.
+    pub(super) fn take(&mut self, turn: Turn, into: &mut Decision) {
+        for (space, delta) in turn.deltas {
+            into.tallies.extend(self.tallies.count(&space, delta));
+        }
+        (self.seq, into.seq) = (turn.seq, turn.seq);
+        into.ops.extend(turn.ops);
+        into.applied.extend(turn.applied);
+        for (place, there) in turn.there {
+            into.then.push(Then::Settled(place.clone()));
+            self.overlay.insert(place, (self.journal.next(), there));
+        }
+    }
+
+    /// What is in memory cannot be stored: started again, the actor has what is.
+    pub(super) fn fault(&mut self, error: &StoreError) {
+        tracing::error!(%error, "a change of memory cannot be written");
+        self.broken = true;
+    }
+
+    /// Lets what was decided go to the store.
+    pub(super) fn flush(&mut self, context: &mut Context<Self>) {
+        while !self.broken && self.busy.is_none() {
+            match self.journal.depart() {
+                Ok(Some((number, batch))) => self.send(number, batch, context),
+                Ok(None) => break,
+                Err(error) => self.fault(&error),
+            }
+        }
+        if self.broken {
+            // Started again, it has what is stored.
+            context.stop();
+        }
+    }
+
+    fn send(&mut self, number: u64, batch: Batch, context: &mut Context<Self>) {
+        if batch.ops.is_empty() {
+            return self.landed(number, Ok(()), context);
+        }
+        let again = batch.clone();
+        let mut commit = self.options.store.commit(batch);
+        match (&mut commit).now_or_never() {
+            Some(Err(StoreError::Busy)) => {
+                self.busy = Some((number, again));
+                context.run_later(BUSY, |actor, context| {
+                    if let Some((number, batch)) = actor.busy.take() {
+                        actor.send(number, batch, context);
+                    }
+                    actor.flush(context);
+                });
+            }
+            Some(outcome) => self.landed(number, outcome, context),
+            None => {
+                let commit = commit.into_actor(self);
+                context.spawn(commit.map(move |outcome, actor, context: &mut Context<Self>| {
+                    actor.landed(number, outcome, context);
+                    actor.flush(context);
+                }));
+            }
+        }
+    }
+
+    fn landed(&mut self, number: u64, outcome: Result<(), StoreError>, context: &mut Context<Self>) {
+        for Landed { last, applied, then, outcome } in self.journal.arrive(number, outcome) {
+            let mut replies = Vec::new();
+            match outcome {
+                Ok(()) => {
+                    then.into_iter().for_each(|each| self.follow(each, last, &mut replies, context));
+                    self.tell(applied, replies);
+                }
+                Err(error) => {
+                    tracing::error!(%error, "changes of memory were not stored: starting again from what is");
+                    self.broken = true;
+                    for each in then {
+                        if let Then::Reply(reply) = each {
+                            reply(Err(Error::from(error.clone())));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Does what waited for a decision to be durable.
+    fn follow(&mut self, then: Then, last: u64, replies: &mut Vec<Reply>, context: &mut Context<Self>) {
+        match then {
+            Then::Reply(reply) => replies.push(reply),
+            Then::Settled(place) => {
+                if self.overlay.get(&place).is_some_and(|(decided, _)| *decided <= last) {
+                    self.overlay.remove(&place);
+                }
+            }
+            Then::Answered(key) => drop(self.answers.remove(&key)),
+            Then::Swept => self.swept(),
+            Then::Forget(owner) => self.forget_next(&owner, context),
+        }
+    }
+
+    /// Hands durable changes to the indexes, and answers once they have them or that takes too long.
+    fn tell(&self, applied: Vec<Applied>, replies: Vec<Reply>) {
+        let Some(last) = applied.last().map(|applied| applied.seq) else {
+            return replies.into_iter().for_each(|reply| reply(Ok(Taken::All)));
+        };
+        let taken = self.options.index.apply(applied.into());
+        self.told.fetch_max(last, Ordering::AcqRel);
+        if replies.is_empty() {
+            return;
+        }
+        // Beside the actor: its end keeps nobody from an answer that is true.
+        actix_rt::spawn(async move {
+            let taken = tokio::time::timeout(INDEXING, taken).await.unwrap_or(Taken::Partly);
+            replies.into_iter().for_each(|reply| reply(Ok(taken)));
+        });
+    }
+}

@@ -1,0 +1,75 @@
+//! Vectors of the latest queries. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+/// A query's place: its text may be long, this is not. Of one model: the cache is dropped with it.
+type Key = [u8; 32];
+
+/// The vectors that were asked for last.
+#[derive(Debug)]
+pub(super) struct Cache {
+    most: usize,
+    vectors: HashMap<Key, (Arc<[f32]>, u64)>,
+    order: BTreeMap<u64, Key>,
+    next: u64,
+}
+
+impl Cache {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, vectors: HashMap::new(), order: BTreeMap::new(), next: 0 }
+    }
+
+    pub(super) fn key(model: &str, text: &str) -> Key {
+        Sha256::new_with_prefix(model).chain_update([0]).chain_update(text).finalize().into()
+    }
+
+    pub(super) fn get(&mut self, key: &Key) -> Option<Arc<[f32]>> {
+        let (vector, place) = self.vectors.get_mut(key)?;
+        self.order.remove(place);
+        *place = self.next;
+        self.order.insert(self.next, *key);
+        self.next += 1;
+        Some(Arc::clone(vector))
+    }
+
+    /// The one that was not asked for longest goes for it.
+    pub(super) fn insert(&mut self, key: Key, vector: Arc<[f32]>) {
+        if let Some((_, place)) = self.vectors.insert(key, (vector, self.next)) {
+            self.order.remove(&place);
+        }
+        self.order.insert(self.next, key);
+        self.next += 1;
+        while self.vectors.len() > self.most {
+            let Some((_, oldest)) = self.order.pop_first() else { break };
+            self.vectors.remove(&oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_one_not_asked_for_longest_goes() {
+        let (mut cache, vector) = (Cache::new(2), |x: f32| Arc::<[f32]>::from([x]));
+        let [a, b, c] = ["a", "b", "c"].map(|text| Cache::key("m", text));
+        cache.insert(a, vector(1.0));
+        cache.insert(b, vector(2.0));
+        assert_eq!(cache.get(&a), Some(vector(1.0)));
+        cache.insert(c, vector(3.0));
+        assert_eq!((cache.get(&a), cache.get(&b), cache.get(&c)), (Some(vector(1.0)), None, Some(vector(3.0))));
+        cache.insert(c, vector(4.0));
+        assert_eq!(cache.get(&c), Some(vector(4.0)));
+        assert_eq!((cache.vectors.len(), cache.order.len()), (2, 2));
+    }
+
+    #[test]
+    fn the_same_text_of_two_models_is_two_queries() {
+        assert_ne!(Cache::key("one", "text"), Cache::key("two", "text"));
+        assert_ne!(Cache::key("m", "atext"), Cache::key("ma", "text"));
+    }
+}

@@ -1,0 +1,107 @@
+//! What is counted.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use serde::Serialize;
+use tokio::sync::{Notify, watch};
+
+/// Figures of embedding, since the server's start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct EmbedFigures {
+    /// Entries whose vector was stored.
+    pub entries: u64,
+    /// Texts that the model computed for entries.
+    pub texts: u64,
+    /// Times that the model could make nothing of an entry: it is tried again, less and less often.
+    pub refused: u64,
+    /// Rounds that failed as a whole.
+    pub failures: u64,
+    /// Queries, and those of them whose vector was known.
+    pub queries: u64,
+    pub known: u64,
+    /// Queries that wait now.
+    pub waiting: usize,
+    /// Why the last round failed, or the model cannot compute; none while it can.
+    pub fault: Option<String>,
+}
+
+/// As they are counted.
+#[derive(Debug)]
+pub(super) struct Counts {
+    pub(super) entries: AtomicU64,
+    pub(super) texts: AtomicU64,
+    pub(super) refused: AtomicU64,
+    pub(super) failures: AtomicU64,
+    pub(super) queries: AtomicU64,
+    pub(super) known: AtomicU64,
+    waiting: AtomicUsize,
+    /// Told when no query waits any more.
+    idle: Notify,
+    fault: watch::Sender<Option<String>>,
+}
+
+/// A query that waits, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Waiting<'a>(&'a Counts);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.0.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        let zero = AtomicU64::default;
+        Self {
+            entries: zero(),
+            texts: zero(),
+            refused: zero(),
+            failures: zero(),
+            queries: zero(),
+            known: zero(),
+            waiting: AtomicUsize::default(),
+            idle: Notify::default(),
+            fault: watch::Sender::new(None),
+        }
+    }
+}
+
+impl Counts {
+    /// A query begins to wait.
+    pub(super) fn waits(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        Waiting(self)
+    }
+
+    /// Resolves once no query waits.
+    pub(super) async fn no_query(&self) {
+        loop {
+            let idle = self.idle.notified();
+            if self.waiting.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    pub(super) fn set_fault(&self, why: Option<String>) {
+        self.fault.send_replace(why);
+    }
+
+    pub(super) fn read(&self) -> EmbedFigures {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        EmbedFigures {
+            entries: of(&self.entries),
+            texts: of(&self.texts),
+            refused: of(&self.refused),
+            failures: of(&self.failures),
+            queries: of(&self.queries),
+            known: of(&self.known),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            fault: self.fault.borrow().clone(),
+        }
+    }
+}

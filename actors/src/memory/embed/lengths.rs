@@ -1,0 +1,43 @@
+//! Vectors as they must be. Pure.
+
+use std::sync::Arc;
+
+/// The mean of an entry's passages, of length 1.
+///
+/// # Errors
+/// A vector is not of that length or holds what is no number, or they cancel one another out.
+pub(super) fn mean(vectors: &[Vec<f32>], dimensions: usize) -> Result<Arc<[f32]>, String> {
+    let mut sum = vec![0.0_f32; dimensions];
+    for vector in vectors {
+        if vector.len() != dimensions {
+            return Err(format!("the model gave a vector of length {} instead of {dimensions}", vector.len()));
+        }
+        sum.iter_mut().zip(vector).for_each(|(sum, part)| *sum += part);
+    }
+    let norm = sum.iter().map(|part| part * part).sum::<f32>().sqrt();
+    if !norm.is_finite() || norm <= f32::EPSILON {
+        return Err("the model gave a vector without a direction".to_owned());
+    }
+    Ok(sum.into_iter().map(|part| part / norm).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_points_between_and_has_length_one() {
+        // (3, 0) + (0, 4) points to (0.6, 0.8).
+        assert_eq!(*mean(&[vec![3.0, 0.0], vec![0.0, 4.0]], 2).unwrap(), [0.6, 0.8]);
+    }
+
+    #[test]
+    fn what_is_no_vector_of_the_model_is_refused() {
+        assert!(mean(&[vec![1.0]], 2).is_err(), "too short");
+        assert!(mean(&[vec![1.0, 0.0], vec![1.0, 0.0, 0.0]], 2).is_err(), "too long");
+        assert!(mean(&[vec![f32::NAN, 1.0]], 2).is_err(), "no number");
+        assert!(mean(&[vec![f32::INFINITY, 1.0]], 2).is_err(), "no number");
+        assert!(mean(&[vec![1.0, 0.0], vec![-1.0, 0.0]], 2).is_err(), "no direction");
+        assert!(mean(&[], 2).is_err(), "nothing");
+    }
+}

@@ -1,0 +1,75 @@
+//! Vectors of queries: known ones at once, others ahead of all entries.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use actix::fut::{ActorFutureExt, ready};
+use actix::{Actor, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use tokio::time::Instant;
+
+use super::cache::Cache;
+use super::figures::Counts;
+use super::{Embedder, ModelTag, Readiness, lengths, texts};
+
+/// Queries whose vectors are kept.
+const KNOWN: usize = 1_024;
+
+/// A query, as the actor is asked. The error is why it has no vector, for people.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Arc<[f32]>, String>")]
+pub(super) struct QueryVector {
+    pub(super) text: Arc<str>,
+    /// Nobody waits any longer.
+    pub(super) until: Instant,
+}
+
+/// Keeps the vectors of the latest queries.
+#[derive(Debug)]
+pub struct Queries {
+    embedder: Arc<dyn Embedder>,
+    model: ModelTag,
+    counts: Arc<Counts>,
+    cache: Cache,
+}
+
+impl Queries {
+    pub(super) fn new(embedder: Arc<dyn Embedder>, counts: Arc<Counts>) -> Self {
+        Self { model: embedder.model(), embedder, counts, cache: Cache::new(KNOWN) }
+    }
+}
+
+impl Actor for Queries {
+    type Context = Context<Self>;
+}
+
+impl Handler<QueryVector> for Queries {
+    type Result = ResponseActFuture<Self, Result<Arc<[f32]>, String>>;
+
+    fn handle(&mut self, query: QueryVector, _: &mut Context<Self>) -> Self::Result {
+        self.counts.queries.fetch_add(1, Ordering::Relaxed);
+        let key = Cache::key(&self.model.id, &query.text);
+        if let Some(known) = self.cache.get(&key) {
+            self.counts.known.fetch_add(1, Ordering::Relaxed);
+            return Box::pin(ready(Ok(known)));
+        }
+        if let Readiness::NotReady { why } = self.embedder.ready() {
+            return Box::pin(ready(Err(why)));
+        }
+        let (embedder, counts) = (Arc::clone(&self.embedder), Arc::clone(&self.counts));
+        let dimensions = self.model.dimensions;
+        let computed = async move {
+            let _waiting = counts.waits();
+            let computed = texts::compute(&embedder, texts::of_query(&query.text));
+            match tokio::time::timeout_at(query.until, computed).await {
+                Err(_) => Err("the model did not answer in time".to_owned()),
+                Ok(Err(fault)) => Err(fault.to_string()),
+                Ok(Ok(vectors)) => lengths::mean(&vectors, dimensions),
+            }
+        };
+        Box::pin(
+            computed.into_actor(self).map(move |computed, queries, _| {
+                computed.inspect(|vector| queries.cache.insert(key, Arc::clone(vector)))
+            }),
+        )
+    }
+}

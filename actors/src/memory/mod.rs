@@ -1,0 +1,50 @@
+//! Semantic memory: entries by owner, namespace and key, durable, found by words and by meaning, gone at their time.
+//!
+//! One actor writes: it decides in memory, hands what it decided to the store in ordered batches, and answers once a
+//! batch is durable and the indexes have it. Reads go to the store, and look at the clock as they answer. What is found
+//! by a search is read from the store again before it is shown: an index can be late, never wrong.
+
+mod actor;
+mod answers;
+mod check;
+mod checkpoint;
+mod cursor;
+mod embed;
+mod facade;
+mod forget;
+mod index;
+mod journal;
+mod messages;
+mod place;
+mod port;
+mod reads;
+mod record;
+mod retell;
+mod search;
+mod settings;
+mod snippets;
+mod state;
+mod stored;
+mod sweep;
+mod tallies;
+#[cfg(test)]
+mod tests;
+mod traces;
+mod write;
+
+pub use check::{MAX_KEY, MAX_NAME, MAX_QUERY, MAX_TAGS, MAX_TTL, MAX_VALUE};
+pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors};
+pub use facade::{Memory, MemoryOptions};
+pub use index::{IndexOptions, IndexStats, Indexes, Ranking, ShardStats};
+pub use messages::{
+    Forgotten, Hit, IndexState, ListAsk, Mode, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
+    StoreReply,
+};
+pub use place::{change as change_key, entry as entry_key, of_owner, of_space, vector as vector_key};
+pub use port::{
+    Applied, AppliedKind, Candidate, Candidates, Explain, Highlight, Index, IndexAsk, IndexFigures, IndexHealth,
+    IndexSink, NewVector, PutVectors, Searcher, Taken,
+};
+pub use record::{Change, EntryId, EntryRecord, Kept, NoEntryId, Owner, Place, Space, Tally, VectorRecord};
+pub use settings::{DEFAULT_NAMESPACE, MemorySettings};
+pub use stored::{changes, entries, entry, entry_by_id, last_change, place_of, vector};

@@ -1,0 +1,117 @@
+//! Settings of semantic memory.
+
+use muster_actors::memory::Ranking;
+use serde::Deserialize;
+
+use super::ConfigError;
+
+/// Longest name of a namespace, in bytes.
+const MAX_NAMESPACE: usize = 128;
+/// Most namespaces that are shared.
+const MAX_SHARED: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Memory {
+    /// Namespaces that every key with the scope `memory` reads and writes; all others are their owner's own.
+    pub shared: Vec<String>,
+    /// Of one key or person, over its namespaces; of the shared ones together.
+    pub max_entries_per_owner: usize,
+    /// Parts of the index, each on a thread of its own; 0 is one for each core, at most 4.
+    pub shards: usize,
+    /// From one saving of what changed in the index to the next.
+    pub checkpoint_seconds: u64,
+    /// Entries of a namespace up to which vectors are compared one by one; above, the nearest are found by a graph.
+    pub exact_below: usize,
+    /// How soon more of the same word adds little to an entry's score by text.
+    pub bm25_k1: f64,
+    /// How much longer entries are marked down: 0 not at all, 1 in full.
+    pub bm25_b: f64,
+    /// The share of meaning in a hybrid score; the rest is text's.
+    pub alpha: f64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            shared: Vec::new(),
+            max_entries_per_owner: 1_000_000,
+            shards: 0,
+            checkpoint_seconds: 300,
+            exact_below: 50_000,
+            bm25_k1: 1.2,
+            bm25_b: 0.75,
+            alpha: 0.4,
+        }
+    }
+}
+
+impl Memory {
+    /// What the ranking is tuned by.
+    pub fn ranking(&self) -> Ranking {
+        Ranking {
+            k1: self.bm25_k1 as f32,
+            b: self.bm25_b as f32,
+            alpha: self.alpha as f32,
+            exact_below: self.exact_below,
+        }
+    }
+
+    /// # Errors
+    /// A value out of its range, or a shared namespace that none can have as its name.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let bad = |name: &str, why: String| Err(ConfigError::Bad { setting: format!("memory.{name}"), why });
+        let named = |name: &String| {
+            (1..=MAX_NAMESPACE).contains(&name.len())
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte))
+        };
+        if let Some(wrong) = self.shared.iter().find(|name| !named(name)) {
+            return bad("shared", format!("`{wrong}` is no namespace: 1 to {MAX_NAMESPACE} of A-Z a-z 0-9 . _ : / -"));
+        }
+        if self.shared.len() > MAX_SHARED {
+            return bad("shared", format!("takes at most {MAX_SHARED} namespaces"));
+        }
+        let whole = [
+            ("max_entries_per_owner", self.max_entries_per_owner as u64, 1, 100_000_000),
+            ("shards", self.shards as u64, 0, 64),
+            ("checkpoint_seconds", self.checkpoint_seconds, 1, 86_400),
+            ("exact_below", self.exact_below as u64, 0, 10_000_000),
+        ];
+        for (name, value, least, most) in whole {
+            if !(least..=most).contains(&value) {
+                return bad(name, format!("takes {least} to {most}"));
+            }
+        }
+        for (name, value, most) in
+            [("bm25_k1", self.bm25_k1, 10.0), ("bm25_b", self.bm25_b, 1.0), ("alpha", self.alpha, 1.0)]
+        {
+            if !(0.0..=most).contains(&value) {
+                return bad(name, format!("takes 0 to {most}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_that_were_measured() {
+        assert_eq!(Memory::default().ranking(), Ranking::default());
+    }
+
+    #[test]
+    fn what_is_out_of_its_range_is_named() {
+        let refused = |memory: Memory| memory.check().unwrap_err().to_string();
+        assert_eq!(refused(Memory { bm25_b: 1.1, ..Memory::default() }), "memory.bm25_b: takes 0 to 1");
+        assert_eq!(refused(Memory { alpha: f64::NAN, ..Memory::default() }), "memory.alpha: takes 0 to 1");
+        assert_eq!(
+            refused(Memory { checkpoint_seconds: 0, ..Memory::default() }),
+            "memory.checkpoint_seconds: takes 1 to 86400"
+        );
+        let wrong = refused(Memory { shared: vec!["team".to_owned(), "no spaces".to_owned()], ..Memory::default() });
+        assert!(wrong.starts_with("memory.shared: `no spaces`"), "{wrong}");
+    }
+}

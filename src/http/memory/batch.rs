@@ -1,0 +1,99 @@
+//! `POST /api/memory/batch`
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::Error;
+use muster_actors::memory::StoreReply;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::entry::{SentEntry, StoreBody};
+use super::shown::EntryBody;
+use crate::app::App;
+use crate::ask;
+use crate::body::{Fields, FromJson};
+use crate::error::{Dialect, ErrorAgent, HttpError, body, status};
+use crate::guard::{MemoryUse, Sent, acting};
+
+const MOST: usize = 100;
+
+/// Entries to be stored.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "the description reads its fields")]
+pub struct BatchBody {
+    /// 1 to 100, stored in their order.
+    #[schema(value_type = Vec<StoreBody>, min_items = 1, max_items = 100)]
+    pub entries: Vec<SentEntry>,
+}
+
+impl FromJson for BatchBody {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let sent = fields.value("entries").and_then(Value::as_array).map(Vec::len);
+        if sent.is_some_and(|sent| !(1..=MOST).contains(&sent)) {
+            fields.fail("entries", format!("must be 1 to {MOST}"));
+            return Self { entries: Vec::new() };
+        }
+        let entries = fields.objects("entries", SentEntry::read);
+        Self { entries: fields.require("entries", entries).unwrap_or_default() }
+    }
+}
+
+/// What became of one entry.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchEntry {
+    /// As a store of its own would have answered: 201 new, 200 replaced, or a refusal's.
+    pub status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ErrorAgent>)]
+    pub error: Option<Value>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchAnswer {
+    /// One for each entry, in their order.
+    pub results: Vec<BatchEntry>,
+}
+
+fn told(app: &App, result: Result<StoreReply, Error>) -> BatchEntry {
+    match result {
+        Ok(StoreReply { record, created, index_state, .. }) => BatchEntry {
+            status: if created { 201 } else { 200 },
+            entry: Some(EntryBody::new(&record, Some(index_state))),
+            error: None,
+        },
+        Err(error) => BatchEntry {
+            status: status(error.kind, Dialect::Agent).as_u16(),
+            entry: None,
+            error: Some(body(&error, Dialect::Agent, app.clock.now())),
+        },
+    }
+}
+
+/// Stores up to 100 entries, each for itself and with an answer of its own; what was stored is durable when this answers.
+/// Where one of them is not well-formed, all failures are told with 422, and none is stored. The whole body has the bound
+/// of every body, 1 MiB.
+#[utoipa::path(post, operation_id = "store_memories", path = "/api/memory/batch", tag = "memory", request_body = BatchBody,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
+    responses((status = 200, body = BatchAnswer), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
+        (status = 403, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent),
+        (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
+        (status = 503, body = ErrorAgent)))]
+pub async fn store_many(
+    request: Sent<MemoryUse, BatchBody>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let by = acting(&http)?;
+    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let entries = request.body.entries.into_iter().map(|sent| sent.0).collect();
+    let results = app.memory.entries.store_many(entries, &by, named).await?;
+    let replayed = results.iter().any(|result| result.as_ref().is_ok_and(|reply| reply.replayed));
+    app.metrics.memory_writes("store", results.iter().filter(|result| result.is_ok()).count() as u64);
+    let mut response = HttpResponse::Ok();
+    if replayed {
+        response.insert_header(("Idempotency-Replayed", "true"));
+    }
+    Ok(response.json(BatchAnswer { results: results.into_iter().map(|result| told(&app, result)).collect() }))
+}

@@ -1,0 +1,58 @@
+//! `DELETE /api/memory/owners/{owner}`: every trace of an owner.
+
+use actix_web::{HttpRequest, web};
+use muster_actors::keys::Scope;
+use muster_actors::memory::{Forgotten, Owner};
+use muster_actors::{Error, Kind};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::entry::unfit_thread;
+use crate::app::App;
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{Guarded, MemoryForget, acting, caller_of};
+
+/// What was deleted, and where it may stand yet.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ForgottenBody {
+    pub owner: String,
+    pub entries: u64,
+    /// Replaced versions.
+    pub versions: u64,
+    pub vectors: u64,
+    /// Files in the data folder, by their names there, that may hold it yet: backups and what was set aside since the
+    /// owner's making. Backups that were written elsewhere are their keeper's to delete.
+    pub backups: Vec<String>,
+}
+
+/// Deletes every trace of an owner's memory: entries of all its namespaces, their history, vectors, and what the index
+/// keeps of them. One's own with the scope `memory`, anybody's and the shared namespaces' (`shared`) with `admin`. What
+/// revokes a key or deletes a person leaves its memory as it is: this call ends it. It is in the audit log.
+#[utoipa::path(delete, operation_id = "forget_memory", path = "/api/memory/owners/{owner}", tag = "memory",
+    params(("owner" = String, Path, description = "`key_…` or `usr_…`, or `shared`")),
+    responses((status = 200, body = ForgottenBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 409, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
+        (status = 503, body = ErrorAgent)))]
+pub async fn forget(
+    _guard: Guarded<MemoryForget>,
+    owner: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<ForgottenBody>, HttpError> {
+    let (by, scopes) = (acting(&http)?, caller_of(&http)?.key);
+    let own = by.id() == *owner && scopes.has(Scope::Memory);
+    if !own && !scopes.has(Scope::Admin) {
+        let message = "one's own memory is forgotten with the scope `memory`, anybody else's with `admin`";
+        return Err(HttpError::new(Kind::Forbidden, message));
+    }
+    if let Some(why) = unfit_thread(&owner) {
+        return Err(HttpError(Error::field(Kind::Invalid, &["path", "owner"], why, serde_json::Value::Null)));
+    }
+    let Forgotten { entries, versions, vectors } = app.memory.entries.forget(&Owner::new(&owner), &by).await?;
+    app.metrics.memory_writes("forget", 1);
+    let holding = app.clone().into_inner();
+    let named = owner.clone();
+    let backups = web::block(move || holding.backups_since(&named)).await;
+    let backups = backups.map_err(|error| Error::new(Kind::Internal, error.to_string()))??;
+    Ok(web::Json(ForgottenBody { owner: owner.into_inner(), entries, versions, vectors, backups }))
+}

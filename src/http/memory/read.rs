@@ -1,0 +1,141 @@
+//! Entries by key or identifier, their history, and lists of them.
+
+use actix_web::http::header::ETAG;
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_actors::memory::{EntryRecord, ListAsk};
+use muster_actors::page::Page;
+use muster_actors::{Error, Kind};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::query::{Pairs, Query};
+use super::shown::EntryBody;
+use crate::app::App;
+use crate::envelope::etag;
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{Guarded, MemoryUse, acting};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EntryList {
+    pub entries: Vec<EntryBody>,
+    /// For the next page, with the same filters; null at the end. A filter that lets little through may leave a page
+    /// short, or empty, with more behind it.
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EntryHistory {
+    /// The present version, then those before it that are kept, newest first.
+    pub versions: Vec<EntryBody>,
+    /// All of them are on this page: always null.
+    pub next_cursor: Option<String>,
+}
+
+/// The refusal where there is no such entry: not there, over, or another's.
+pub(super) fn missing(key: &str) -> Error {
+    let key: String = key.chars().take(100).collect();
+    Error::new(
+        Kind::NotFound,
+        format!("there is no entry {key:?} of yours in this namespace: GET /api/memory lists them"),
+    )
+}
+
+/// Lists the caller's entries, or those of a shared namespace, in the order in which their keys were first stored, newest
+/// first.
+#[utoipa::path(get, operation_id = "list_memory", path = "/api/memory", tag = "memory",
+    params(
+        ("namespace" = Option<String>, Query, description = "All of the caller's own where it is left out; a shared one must be named"),
+        ("key" = Option<String>, Query, description = "This key alone, of the namespace (`default`); the other filters do not count then"),
+        ("key_prefix" = Option<String>, Query, description = "How keys begin"),
+        ("tags" = Option<Vec<String>>, Query, description = "All of these: repeatable, or with commas between"),
+        ("thread" = Option<String>, Query),
+        ("limit" = Option<String>, Query, description = "1 to 200, default 50"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, with the same filters"),
+    ),
+    responses((status = 200, body = EntryList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn list(
+    _guard: Guarded<MemoryUse>,
+    query: web::Query<Pairs>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<EntryList>, HttpError> {
+    let mut asked = Query::new(&query);
+    let ask = ListAsk {
+        namespace: asked.namespace(),
+        tags: asked.tags("tags"),
+        key_prefix: asked.key_prefix(),
+        thread: asked.thread(),
+        page: asked.page(50),
+    };
+    let key = asked.key();
+    asked.finish()?;
+    let by = acting(&http)?;
+    let Page { items, next } = match key {
+        Some(key) => {
+            let found = app.memory.entries.get(ask.namespace.as_deref(), &key, &by)?;
+            Page { items: found.into_iter().filter(|entry| entry.key() == key).collect(), next: None }
+        }
+        None => app.memory.entries.list(ask, &by).await?,
+    };
+    Ok(web::Json(EntryList { entries: shown(&items), next_cursor: next }))
+}
+
+fn shown(records: &[EntryRecord]) -> Vec<EntryBody> {
+    records.iter().map(|record| EntryBody::new(record, None)).collect()
+}
+
+/// One entry, with its version as `ETag`. Another's is 404, as one that is not there or whose time is over.
+#[utoipa::path(get, operation_id = "get_memory", path = "/api/memory/{key}", tag = "memory",
+    params(
+        ("key" = String, Path, description = "The key, percent-encoded whatever it holds, or the id (`mem_…`) of an entry of any namespace"),
+        ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
+    ),
+    responses((status = 200, body = EntryBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 404, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
+        (status = 503, body = ErrorAgent)))]
+pub async fn get(
+    _guard: Guarded<MemoryUse>,
+    key: web::Path<String>,
+    query: web::Query<Pairs>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let mut asked = Query::new(&query);
+    let namespace = asked.namespace();
+    asked.finish()?;
+    let entries = &app.memory.entries;
+    let found = entries.get(namespace.as_deref(), &key, &acting(&http)?)?.ok_or_else(|| missing(&key))?;
+    let state = entries.index_state(&found)?;
+    let tag = (ETAG, etag(found.version.into()));
+    Ok(HttpResponse::Ok().insert_header(tag).json(EntryBody::new(&found, Some(state))))
+}
+
+/// The versions of an entry that are kept: the present one and what it replaced, each until its own time is over.
+#[utoipa::path(get, operation_id = "memory_history", path = "/api/memory/history", tag = "memory",
+    params(
+        ("key" = String, Query, description = "The key or the id (`mem_…`)"),
+        ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
+    ),
+    responses((status = 200, body = EntryHistory), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 404, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
+        (status = 503, body = ErrorAgent)))]
+pub async fn history(
+    _guard: Guarded<MemoryUse>,
+    query: web::Query<Pairs>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<EntryHistory>, HttpError> {
+    let mut asked = Query::new(&query);
+    let (namespace, key) = (asked.namespace(), asked.key());
+    if key.is_none() {
+        asked.required("key");
+    }
+    asked.finish()?;
+    let key = key.unwrap_or_default();
+    let versions = app.memory.entries.history(namespace.as_deref(), &key, &acting(&http)?)?;
+    if versions.is_empty() {
+        return Err(HttpError(missing(&key)));
+    }
+    Ok(web::Json(EntryHistory { versions: shown(&versions), next_cursor: None }))
+}

@@ -1,0 +1,242 @@
+//! `GET /api/memory/search`
+
+use std::time::Duration;
+
+use actix_web::{HttpRequest, web};
+use muster_actors::Millis;
+use muster_actors::memory::{EntryId, Highlight, Hit, IndexHealth, MAX_QUERY, Mode, SearchAsk, SearchReply};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::query::{Pairs, Query};
+use crate::app::App;
+use crate::error::{ErrorAgent, HttpError};
+use crate::guard::{Guarded, MemoryUse, acting};
+
+const DEFAULT_LIMIT: usize = 10;
+/// A hundred years.
+const MAX_HALF_LIFE_DAYS: f64 = 36_500.0;
+const DAY_SECONDS: f64 = 86_400.0;
+
+/// Of each way alone, as far as it was computed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ScoresBody {
+    /// BM25 as a share of the most that any entry could have, 0 to 1; null where words did not count.
+    pub text: Option<f32>,
+    /// Cosine of the query and the entry with its neighbours, -1 to 1; null where vectors did not count, or the entry has
+    /// none yet.
+    pub semantic: Option<f32>,
+}
+
+/// A part of a value that answers the query.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HighlightBody {
+    pub snippet: String,
+    /// Where the snippet begins and ends in the value, in characters.
+    pub start: usize,
+    pub end: usize,
+    /// Where words match within the snippet, in characters: from, to.
+    #[schema(value_type = Vec<Vec<usize>>)]
+    pub matches: Vec<(usize, usize)>,
+}
+
+/// The neighbours of an entry in its thread.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ContextBody {
+    #[schema(value_type = Option<String>)]
+    pub prev_id: Option<EntryId>,
+    #[schema(value_type = Option<String>)]
+    pub next_id: Option<EntryId>,
+}
+
+/// An entry that was found.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HitBody {
+    #[schema(value_type = String)]
+    pub id: EntryId,
+    pub key: String,
+    pub value: String,
+    pub tags: Vec<String>,
+    pub namespace: String,
+    pub version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importance: Option<f32>,
+    /// 0 to 1: the share it has of what a perfect entry would score, in which every word of the query stands without end
+    /// and whose vector is the query's. Comparable within one search.
+    pub score: f32,
+    /// From 1, over all pages.
+    pub rank: usize,
+    pub scores: ScoresBody,
+    pub highlights: Vec<HighlightBody>,
+    #[schema(value_type = String, format = DateTime)]
+    pub stored_at: Millis,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub expires_at: Option<Millis>,
+    /// Every part of the score, with `explain=true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub explain: Option<Value>,
+    pub context: ContextBody,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SearchBody {
+    pub query: String,
+    /// The ranking that was used: `hybrid`, `text` or `semantic`. `text` where no vectors can be had, and `warnings` says
+    /// why.
+    #[schema(value_type = String)]
+    pub mode: Mode,
+    /// Best first.
+    pub results: Vec<HitBody>,
+    pub took_ms: f64,
+    /// Entries that match, those of other pages among them.
+    pub total: usize,
+    /// For the next page, of the same search; null at the end.
+    pub next_cursor: Option<String>,
+    pub warnings: Vec<String>,
+    /// `state`: `ready`, `rebuilding` (with `percent`: what is not there yet is not found) or `down`.
+    #[schema(value_type = Object)]
+    pub index: IndexHealth,
+}
+
+fn hit(hit: Hit, explained: bool) -> HitBody {
+    let Hit { record, rank, score, text, semantic, explain, highlights, prev, next } = hit;
+    HitBody {
+        id: record.id,
+        key: record.key().to_owned(),
+        tags: record.tags.clone(),
+        namespace: record.namespace().to_owned(),
+        version: record.version,
+        thread: record.thread.clone(),
+        importance: record.importance,
+        score,
+        rank,
+        scores: ScoresBody { text, semantic },
+        highlights: highlights.into_iter().map(|part| highlight(part, &record.value)).collect(),
+        stored_at: record.stored_at,
+        expires_at: record.expires_at,
+        explain: explained.then_some(explain),
+        context: ContextBody { prev_id: prev, next_id: next },
+        value: record.value.to_string(),
+    }
+}
+
+/// Places in characters: JSON's texts have no bytes.
+fn highlight(part: Highlight, value: &str) -> HighlightBody {
+    let Highlight { start, end, snippet, matches } = part;
+    let characters = |text: &str, to: usize| text.char_indices().take_while(|(at, _)| *at < to).count();
+    let matches =
+        matches.into_iter().map(|(from, to)| (characters(&snippet, from), characters(&snippet, to))).collect();
+    HighlightBody { start: characters(value, start), end: characters(value, end), matches, snippet }
+}
+
+fn mode(query: &mut Query<'_>) -> Mode {
+    match query.get("mode") {
+        None | Some("hybrid") => Mode::Hybrid,
+        Some("text") => Mode::Text,
+        Some("semantic" | "vector") => Mode::Semantic,
+        Some(_) => {
+            query.fail("mode", "must be hybrid, text or semantic");
+            Mode::Hybrid
+        }
+    }
+}
+
+fn name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Hybrid => "hybrid",
+        Mode::Text => "text",
+        Mode::Semantic => "semantic",
+    }
+}
+
+fn read(query: &mut Query<'_>) -> SearchAsk {
+    let text = query.required("q").unwrap_or_default();
+    if !text.is_empty() && text.trim().is_empty() {
+        query.fail("q", "must hold what to look for: GET /api/memory lists everything");
+    }
+    if text.len() > MAX_QUERY {
+        query.fail("q", format!("must be at most {MAX_QUERY} bytes"));
+    }
+    let days = query.number("half_life_days", 0.001..=MAX_HALF_LIFE_DAYS);
+    SearchAsk {
+        query: text.to_owned(),
+        mode: mode(query),
+        namespace: query.namespace(),
+        tags: query.tags("tags"),
+        tags_any: query.tags("tags_any"),
+        key_prefix: query.key_prefix(),
+        thread: query.thread(),
+        min_score: query.number("min_score", 0.0..=1.0),
+        half_life: days.map(|days| Duration::from_secs_f64(days * DAY_SECONDS)),
+        mmr: query.number("mmr", 0.0..=1.0),
+        page: query.page(DEFAULT_LIMIT),
+    }
+}
+
+/// Finds entries by words and by meaning, best first. A query is plain text: no character of it is an operator. Without
+/// the embedding model, or before it has read an entry, text alone counts, and `mode` and `warnings` say so. An entry
+/// past its time is never found.
+#[utoipa::path(get, operation_id = "search_memory", path = "/api/memory/search", tag = "memory",
+    params(
+        ("q" = String, Query, description = "What to look for, at most 64 KiB; its first 512 words count"),
+        ("mode" = Option<String>, Query, description = "`hybrid` (default), `text` or `semantic` (also `vector`)"),
+        ("limit" = Option<String>, Query, description = "1 to 200, default 10"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, of the same search"),
+        ("namespace" = Option<String>, Query, description = "All of the caller's own where it is left out; a shared one must be named"),
+        ("tags" = Option<Vec<String>>, Query, description = "All of these: repeatable, or with commas between"),
+        ("tags_any" = Option<Vec<String>>, Query, description = "At least one of these: repeatable, or with commas between"),
+        ("key_prefix" = Option<String>, Query, description = "How keys begin"),
+        ("thread" = Option<String>, Query, description = "Of this thread only"),
+        ("min_score" = Option<String>, Query, description = "0 to 1: what scores less is left out"),
+        ("half_life_days" = Option<String>, Query, description = "The age at which a score is halved; without it age does not count"),
+        ("mmr" = Option<String>, Query, description = "0 to 1: below 1, what resembles a better hit moves down (maximal marginal relevance)"),
+        ("explain" = Option<String>, Query, description = "`true`: every part of each score"),
+    ),
+    responses((status = 200, body = SearchBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn search(
+    _guard: Guarded<MemoryUse>,
+    query: web::Query<Pairs>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<SearchBody>, HttpError> {
+    let mut asked = Query::new(&query);
+    let (ask, explained) = (read(&mut asked), asked.flag("explain"));
+    asked.finish()?;
+    let text = ask.query.clone();
+    let reply = app.memory.entries.search(ask, &acting(&http)?).await?;
+    let SearchReply { mode, hits, total, next, took, mut warnings, index } = reply;
+    if let IndexHealth::Rebuilding { percent } = index {
+        warnings.push(format!("the index is rebuilt ({percent} %): what is not in it yet is not found"));
+    }
+    app.metrics.memory_search(name(mode), took);
+    Ok(web::Json(SearchBody {
+        query: text,
+        mode,
+        results: hits.into_iter().map(|found| hit(found, explained)).collect(),
+        took_ms: (took.as_secs_f64() * 1e6).round() / 1e3,
+        total,
+        next_cursor: next,
+        warnings,
+        index,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_in_characters() {
+        let part = Highlight { start: 3, end: 12, snippet: "größe ü".to_owned(), matches: vec![(0, 7), (8, 10)] };
+        let told = highlight(part, "é größe ü");
+        assert_eq!((told.start, told.end), (2, 9));
+        assert_eq!(told.matches, [(0, 5), (6, 7)]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Semantic memory's parts, started together: who writes, the indexes on threads of their own, and the model that makes
+//! vectors.
+
+mod embedder;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::{Arbiter, ArbiterHandle};
+use muster_actors::Clock;
+use muster_actors::memory::{IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change};
+use muster_actors::supervise::Tree;
+use muster_actors::upkeep::Job;
+use muster_models::LocalEmbedder;
+use muster_store::StoreHandle;
+
+use crate::config::Config;
+use embedder::Sentences;
+
+/// From one look for expired entries to the next: the writer deletes each at its time, this finds what it missed.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// Folder of the index's files, in the store's.
+const FOLDER: &str = "memory";
+/// Where the settings say no number: more shards than owners that search at a time gain nothing.
+const MOST_SHARDS: usize = 4;
+
+/// What handlers ask.
+pub struct MemoryParts {
+    pub entries: Memory,
+    /// Most entries of one owner.
+    pub max_entries: u64,
+    index: Indexes,
+    store: StoreHandle,
+    arbiters: Vec<Arbiter>,
+}
+
+impl std::fmt::Debug for MemoryParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryParts").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+/// What they stand on.
+pub(crate) struct Ground<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) store: &'a StoreHandle,
+    pub(crate) clock: &'a Clock,
+    pub(crate) embedder: &'a Arc<LocalEmbedder>,
+}
+
+impl MemoryParts {
+    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Self {
+        let group = ground.tree.group("memory");
+        // A search counts for as long as it takes: each shard has a thread of its own, and so have writes.
+        let arbiters: Vec<Arbiter> = (0..=shards(config)).map(|_| Arbiter::new()).collect();
+        let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
+        let (writer, shards) =
+            handles.split_first().map_or_else(|| (Arbiter::current(), &[][..]), |(first, rest)| (first.clone(), rest));
+        let embedder = Arc::new(Sentences::new(Arc::clone(ground.embedder)));
+        let folder = config.store.path.join(FOLDER);
+        let store = Arc::clone(ground.store);
+        let options = IndexOptions {
+            checkpoint_every: Duration::from_secs(config.memory.checkpoint_seconds),
+            ranking: config.memory.ranking(),
+            ..IndexOptions::new(Arc::clone(&store), ground.clock.clone(), folder, embedder)
+        };
+        let index = Indexes::start(&group, shards, options);
+        let max_entries = config.memory.max_entries_per_owner as u64;
+        let options = MemoryOptions {
+            store: Arc::clone(&store),
+            clock: ground.clock.clone(),
+            settings: MemorySettings { shared: config.memory.shared.clone(), max_entries },
+            index: Arc::new(index.clone()),
+        };
+        let entries = Memory::start(&group, writer.clone(), options);
+        index.feed(&group, writer, Arc::new(entries.clone()));
+        Self { entries, max_entries, index, store, arbiters }
+    }
+
+    pub(crate) async fn up(&self) {
+        tokio::join!(self.entries.up(), self.index.up());
+    }
+
+    /// What is done again and again: expired entries are swept.
+    pub(crate) fn upkeep(&self) -> Job {
+        let entries = self.entries.clone();
+        Job::new("expired memory", SWEEP_EVERY, move || {
+            let entries = entries.clone();
+            async move { entries.sweep().await.map(drop).map_err(|error| error.to_string()) }
+        })
+    }
+
+    /// Figures over all owners, and how many durable changes the index does not have yet.
+    pub async fn stats(&self) -> (IndexStats, u64) {
+        let stats = self.index.stats().await;
+        let applied = stats.shards.iter().map(|shard| shard.applied).min();
+        let last = last_change(&self.store).unwrap_or(0);
+        (stats, last.saturating_sub(applied.unwrap_or(last)))
+    }
+
+    /// Saves the index, for an end in order: the next start has nothing to read again.
+    ///
+    /// # Errors
+    /// Why it was not saved.
+    pub(crate) async fn save(&self) -> Result<(), String> {
+        self.index.checkpoint().await
+    }
+
+    /// Ends the threads, once the actors on them were stopped.
+    pub(crate) fn end(&self) {
+        for arbiter in &self.arbiters {
+            arbiter.stop();
+        }
+    }
+}
+
+fn shards(config: &Config) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from).min(MOST_SHARDS);
+    if config.memory.shards > 0 { config.memory.shards } else { cores() }
+}

@@ -1,0 +1,60 @@
+//! The probe of semantic memory: a canary is stored, found first, and taken away.
+
+use std::time::{Duration, Instant};
+
+use muster_actors::health::{Probe, Verdict};
+use muster_actors::identity::By;
+use muster_actors::memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, SearchAsk};
+use muster_actors::{Clock, Error, Kind};
+
+use super::SECOND;
+
+/// What is slower is degraded.
+const SOON: Duration = Duration::from_millis(200);
+/// A canary that was left behind is over by then.
+const TTL_SECONDS: u64 = 60;
+const NAMESPACE: &str = "health";
+const KEY: &str = "canary";
+
+pub(super) fn all(memory: &Memory, clock: &Clock) -> Vec<Probe> {
+    let (memory, clock) = (memory.clone(), clock.clone());
+    vec![
+        Probe::new("memory-store", 5, 60 * SECOND, move || {
+            let (memory, clock) = (memory.clone(), clock.clone());
+            async move {
+                match found(&memory, &clock).await {
+                    Ok(verdict) => verdict,
+                    Err(busy) if busy.kind == Kind::Conflict => Verdict::Degraded(busy.message),
+                    Err(error) => Verdict::Unhealthy(error.to_string()),
+                }
+            }
+        })
+        .critical(),
+    ]
+}
+
+async fn found(memory: &Memory, clock: &Clock) -> Result<Verdict, Error> {
+    let word = format!("canary{}", clock.now().0);
+    let entry = NewEntry {
+        key: KEY.to_owned(),
+        value: word.clone(),
+        namespace: Some(NAMESPACE.to_owned()),
+        ttl_seconds: Some(TTL_SECONDS),
+        ..NewEntry::default()
+    };
+    let stored = memory.store(entry, &By::System, Precondition::None, None).await?;
+    let begun = Instant::now();
+    let ask =
+        SearchAsk { query: word, mode: Mode::Text, namespace: Some(NAMESPACE.to_owned()), ..SearchAsk::default() };
+    let answer = memory.search(ask, &By::System).await?;
+    let took = begun.elapsed();
+    memory.delete(Some(NAMESPACE), KEY, Precondition::None, &By::System).await?;
+    let first = answer.hits.first().is_some_and(|hit| hit.record.id == stored.record.id);
+    Ok(match answer.index {
+        IndexHealth::Down => Verdict::Unhealthy("the index does not answer".to_owned()),
+        IndexHealth::Rebuilding { percent } => Verdict::Degraded(format!("the index is made anew ({percent} %)")),
+        IndexHealth::Ready if !first => Verdict::Unhealthy("an entry that was stored is not found".to_owned()),
+        IndexHealth::Ready if took > SOON => Verdict::Degraded(format!("a search took {} ms", took.as_millis())),
+        IndexHealth::Ready => Verdict::Healthy,
+    })
+}

@@ -1,0 +1,17 @@
+//! Semantic memory over HTTP: what is stored is there and found, by whom it may be found, until it expires or is deleted.
+
+mod batch;
+mod busy;
+mod entries;
+mod expiry;
+mod forget;
+mod hostile;
+mod isolation;
+mod languages;
+mod lists;
+mod rebuilt;
+mod search;
+mod semantic;
+mod told;
+mod versions;
+mod world;

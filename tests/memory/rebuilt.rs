@@ -1,0 +1,125 @@
+//! The index after a restart: from its files, from the changes behind them, or from the store where they are gone.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::world::{comes, found, get, key, put, server, settings, store};
+use crate::support::client::Client;
+use crate::support::server::Muster;
+
+async fn fill(client: &Client) {
+    for nth in 0..50 {
+        put(client, &format!("k{nth}"), &format!("the lynx number{nth}")).await;
+    }
+    put(client, "k7", "a replaced value").await;
+    assert_eq!(client.delete("/api/memory/k8").await.status, 204);
+}
+
+/// Everything is found that should be, and nothing else.
+async fn complete(client: &Client) {
+    comes("the index is ready", async || client.get("/api/memory/stats").await.json()["index"]["state"] == "ready")
+        .await;
+    for nth in (0..50).filter(|nth| ![7, 8].contains(nth)) {
+        assert_eq!(found(client, &format!("number{nth}")).await, [format!("k{nth}")]);
+    }
+    assert_eq!(found(client, "replaced value").await, ["k7"]);
+    for gone in ["number7", "number8"] {
+        assert!(found(client, gone).await.is_empty(), "{gone}");
+    }
+}
+
+fn restarted(muster: Muster, client: &Client, between: impl Fn(&Path)) -> (Muster, Client) {
+    let data = muster.stop();
+    between(&data.path().join("store/memory"));
+    let muster = Muster::start_in(data, &settings());
+    let client = client.at(format!("http://{}", muster.address));
+    (muster, client)
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+#[tokio::test]
+async fn what_was_stored_is_found_after_a_restart() {
+    let muster = server();
+    let client = key(&muster).await;
+    fill(&client).await;
+    let (muster, client) = restarted(muster, &client, |folder| {
+        assert!(!files(folder).is_empty(), "an end in order leaves files of the index");
+    });
+    complete(&client).await;
+    put(&client, "later", "once restarted").await;
+    let (_muster, client) = restarted(muster, &client, |_| {});
+    complete(&client).await;
+    assert_eq!(found(&client, "restarted").await, ["later"]);
+}
+
+#[tokio::test]
+async fn files_of_the_index_that_are_gone_or_damaged_are_made_anew() {
+    let muster = server();
+    let client = key(&muster).await;
+    fill(&client).await;
+    let (muster, client) = restarted(muster, &client, |folder| std::fs::remove_dir_all(folder).unwrap());
+    complete(&client).await;
+    let (muster, client) = restarted(muster, &client, |folder| {
+        for file in files(folder) {
+            let mut bytes = std::fs::read(&file).unwrap();
+            let middle = bytes.len() / 2;
+            if let Some(byte) = bytes.get_mut(middle) {
+                *byte ^= 0x40;
+            }
+            std::fs::write(&file, bytes).unwrap();
+        }
+    });
+    complete(&client).await;
+    let (_muster, client) = restarted(muster, &client, |folder| {
+        for file in files(folder) {
+            let bytes = std::fs::read(&file).unwrap();
+            std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+        }
+    });
+    complete(&client).await;
+}
+
+#[tokio::test]
+async fn it_answers_while_the_index_is_made_anew() {
+    let muster = server();
+    let client = key(&muster).await;
+    fill(&client).await;
+    let (_muster, client) = restarted(muster, &client, |folder| std::fs::remove_dir_all(folder).unwrap());
+    // From the first moment: reads are from the store, and a search says what it lacks.
+    assert_eq!(get(&client, "k1").await.status, 200);
+    let told = super::world::search(&client, &[("q", "number1")]).await;
+    let hits = super::world::keys(&told);
+    assert!(hits == ["k1"] || told["warnings"].to_string().contains("rebuil"), "{told}");
+    store(&client, &json!({ "key": "during", "value": "written meanwhile" })).await;
+    assert_eq!(found(&client, "written meanwhile").await, ["during"]);
+    complete(&client).await;
+}
+
+#[tokio::test]
+async fn a_shard_that_dies_comes_back_with_everything() {
+    let muster = server();
+    let client = key(&muster).await;
+    fill(&client).await;
+    let actors: Vec<String> = muster.tree.snapshot().into_iter().map(|actor| actor.path).collect();
+    let memory: Vec<&String> = actors.iter().filter(|path| path.contains("memory")).collect();
+    assert!(!memory.is_empty(), "{actors:?}");
+    for path in memory {
+        muster.tree.inject_panic(path);
+        comes("it answers again", async || {
+            let stored = client.post(super::world::STORE, &json!({ "key": "alive", "value": "still alive" })).await;
+            let found = super::world::ask(&client, &[("q", "still alive")]).await;
+            [200, 201].contains(&stored.status) && found.status == 200 && found.text.contains("\"alive\"")
+        })
+        .await;
+        complete(&client).await;
+    }
+}

@@ -1,0 +1,177 @@
+//! What a search finds by text, in which order, and how it says why.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::world::{ask, found, key, keys, places, put, search, server, store};
+
+#[tokio::test]
+async fn words_are_found_by_their_stems_whatever_their_case() {
+    let muster = server();
+    let client = key(&muster).await;
+    put(&client, "a", "The pumps are running dry").await;
+    put(&client, "b", "Nobody runs a marathon here").await;
+    put(&client, "c", "A well-tended garden").await;
+    assert_eq!(found(&client, "PUMP").await, ["a"]);
+    let runs: BTreeSet<String> = found(&client, "run").await.into_iter().collect();
+    assert_eq!(runs, BTreeSet::from(["a".to_owned(), "b".to_owned()]));
+    assert!(found(&client, "helicopter").await.is_empty());
+}
+
+#[tokio::test]
+async fn more_and_rarer_words_rank_higher() {
+    let muster = server();
+    let client = key(&muster).await;
+    for nth in 0..20 {
+        put(&client, &format!("noise{nth}"), &format!("water level report number {nth}")).await;
+    }
+    put(&client, "rare", "water at the turbine").await;
+    put(&client, "both", "turbine bearing and water level").await;
+    let hits = found(&client, "turbine bearing").await;
+    assert_eq!(hits, ["both", "rare"]);
+    let scores: Vec<f64> = {
+        let told = search(&client, &[("q", "water turbine bearing")]).await;
+        assert_eq!(told["total"], 22, "every entry holds the word water");
+        assert_eq!(keys(&told)[0], "both");
+        told["results"].as_array().unwrap().iter().map(|hit| hit["score"].as_f64().unwrap()).collect()
+    };
+    assert!(scores.is_sorted_by(|before, after| before >= after), "{scores:?}");
+    assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{scores:?}");
+    let ranks = search(&client, &[("q", "water"), ("limit", "200")]).await;
+    let ranks: Vec<u64> =
+        ranks["results"].as_array().unwrap().iter().map(|hit| hit["rank"].as_u64().unwrap()).collect();
+    assert_eq!(ranks, (1..=22).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn pages_go_on_where_the_one_before_ended() {
+    let muster = server();
+    let client = key(&muster).await;
+    for nth in 0..25 {
+        put(&client, &format!("k{nth}"), &format!("the same otter {}", "again ".repeat(nth))).await;
+    }
+    let whole = search(&client, &[("q", "otter"), ("limit", "200")]).await;
+    assert_eq!((keys(&whole).len(), &whole["next_cursor"]), (25, &Value::Null));
+    let (mut paged, mut ranks, mut cursor) = (Vec::new(), Vec::new(), None::<String>);
+    loop {
+        let mut pairs = vec![("q", "otter"), ("limit", "7")];
+        pairs.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let page = search(&client, &pairs).await;
+        assert_eq!(page["total"], 25);
+        paged.extend(keys(&page).into_iter().map(str::to_owned));
+        ranks.extend(page["results"].as_array().unwrap().iter().map(|hit| hit["rank"].as_u64().unwrap()));
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    assert_eq!(paged, keys(&whole));
+    assert_eq!(ranks, (1..=25).collect::<Vec<u64>>(), "ranks count over pages");
+    assert_eq!(keys(&search(&client, &[("q", "otter")]).await).len(), 10, "ten, where nothing is said");
+}
+
+#[tokio::test]
+async fn highlights_show_where_the_words_stand() {
+    let muster = server();
+    let client = key(&muster).await;
+    let value =
+        format!("{} The größte Lantern hangs over the gate. {}", "filler text ".repeat(100), "and more ".repeat(100));
+    put(&client, "k", &value).await;
+    let told = search(&client, &[("q", "lanterns gate")]).await;
+    let highlights = told["results"][0]["highlights"].as_array().unwrap();
+    assert!(!highlights.is_empty() && highlights.len() <= 10, "{highlights:?}");
+    let mut words = BTreeSet::new();
+    for part in highlights {
+        let text = part["snippet"].as_str().unwrap();
+        assert!(value.contains(text) && text.chars().count() <= 200, "{part}");
+        for place in part["matches"].as_array().unwrap() {
+            let [from, to] = [0, 1].map(|side| usize::try_from(place[side].as_u64().unwrap()).unwrap());
+            let marked: String = text.chars().skip(from).take(to - from).collect();
+            words.insert(marked.to_lowercase());
+        }
+    }
+    assert_eq!(words, BTreeSet::from(["gate".to_owned(), "lantern".to_owned()]));
+}
+
+#[tokio::test]
+async fn explain_gives_every_part_of_the_score() {
+    let muster = server();
+    let client = key(&muster).await;
+    put(&client, "k", "the harbour crane at the harbour").await;
+    put(&client, "l", "the harbour master").await;
+    let plain = search(&client, &[("q", "harbour crane")]).await;
+    assert!(plain["results"][0]["explain"].is_null(), "only where it is asked for");
+    let told = search(&client, &[("q", "harbour crane"), ("explain", "true")]).await;
+    for hit in told["results"].as_array().unwrap() {
+        let explain = &hit["explain"];
+        let terms = explain["text"]["terms"].as_array().unwrap();
+        let sum: f64 = terms.iter().map(|term| term["contribution"].as_f64().unwrap()).sum();
+        let score = explain["text"]["bm25"].as_f64().unwrap();
+        assert!((sum - score).abs() < 1e-3 * score.max(1.0), "the terms make the score: {explain}");
+        assert!(terms.iter().all(|term| term["idf"].as_f64().unwrap() > 0.0 && term["tf"].as_f64().unwrap() > 0.0));
+        let last = explain["score"].as_f64().unwrap();
+        assert!((last - hit["score"].as_f64().unwrap()).abs() < 1e-5, "{hit}");
+    }
+}
+
+#[tokio::test]
+async fn minimum_decay_and_diversity_are_asked_for() {
+    let muster = server();
+    let client = key(&muster).await;
+    put(&client, "strong", "kelp kelp kelp forest").await;
+    put(&client, "weak", "a very long text about many other things in the sea with one kelp in it").await;
+    let all = search(&client, &[("q", "kelp forest")]).await;
+    let best = all["results"][0]["score"].as_f64().unwrap();
+    let least = search(&client, &[("q", "kelp forest"), ("min_score", &(best - 1e-6).to_string())]).await;
+    assert_eq!(keys(&least), ["strong"]);
+    assert!(keys(&search(&client, &[("q", "kelp"), ("min_score", "1")]).await).len() <= 1);
+    // Entries of now have hardly decayed.
+    let decayed = search(&client, &[("q", "kelp forest"), ("half_life_days", "3650")]).await;
+    assert_eq!(keys(&decayed), keys(&all));
+    assert_eq!(keys(&search(&client, &[("q", "kelp"), ("mmr", "0.5")]).await).len(), 2);
+}
+
+#[tokio::test]
+async fn a_thread_s_neighbours_are_told() {
+    let muster = server();
+    let client = key(&muster).await;
+    let mut ids = Vec::new();
+    for value in ["the tide turned", "a gull cried", "the lamp went out"] {
+        let key = format!("turn{}", ids.len());
+        ids.push(store(&client, &json!({ "key": key, "value": value, "thread": "night" })).await["id"].clone());
+    }
+    let told = search(&client, &[("q", "gull cried")]).await;
+    let first = &told["results"][0];
+    assert_eq!(first["key"], "turn1", "{told}");
+    assert_eq!((&first["context"]["prev_id"], &first["context"]["next_id"]), (&ids[0], &ids[2]));
+}
+
+#[tokio::test]
+async fn a_search_that_cannot_be_meant_is_refused_with_all_that_is_wrong() {
+    let muster = server();
+    let client = key(&muster).await;
+    assert_eq!(places(&client.get("/api/memory/search").await), ["query.q"]);
+    assert_eq!(places(&ask(&client, &[("q", "  ")]).await), ["query.q"]);
+    let bad = [
+        ("limit", "0"),
+        ("mode", "guess"),
+        ("min_score", "2"),
+        ("explain", "perhaps"),
+        ("half_life_days", "-1"),
+        ("mmr", "nan"),
+        ("cursor", "x"),
+        ("namespace", "a b"),
+    ];
+    let refused = ask(&client, &bad).await;
+    let mut wrong: Vec<String> = bad.iter().map(|(name, _)| format!("query.{name}")).collect();
+    wrong.push("query.q".to_owned());
+    wrong.sort();
+    // A cursor is checked against what is asked, once that is known to be good.
+    assert_eq!(places(&refused), wrong.into_iter().filter(|place| place != "query.cursor").collect::<Vec<_>>());
+    let mode = ask(&client, &[("q", "x"), ("mode", "semantic")]).await;
+    assert_eq!(mode.status, 200, "{}", mode.text);
+    let told = mode.json();
+    assert_eq!(told["mode"], "text", "there is no model: text, and it says so");
+    assert!(told["warnings"][0].as_str().unwrap().contains("model"), "{told}");
+}
