@@ -122,7 +122,9 @@ fn resolved(agents: &Agents) -> Verdict {
     }
     match agents.warnings() {
         [] => Verdict::Healthy,
-        [first, ..] => Verdict::Degraded(format!("{} agents are left out: {first}", agents.warnings().len())),
+        [first, ..] => {
+            Verdict::Degraded(format!("this build lacks engines of {} agents: {first}", agents.warnings().len()))
+        }
     }
 }
 
@@ -178,7 +180,7 @@ mod tests {
         let verdict = resolved(&whole);
         assert_eq!(matches!(verdict, Verdict::Degraded(_)), !whole.warnings().is_empty(), "{verdict:?}");
         assert!(!matches!(verdict, Verdict::Unhealthy(_)), "{verdict:?}");
-        let few = Agents::built_in(&all[..1]).unwrap();
-        assert!(matches!(resolved(&few), Verdict::Unhealthy(why) if why.contains("is not there")));
+        let none = Agents::parse("[[category]]\nid = \"code\"\nname = \"Code\"\n", &all).unwrap();
+        assert!(matches!(resolved(&none), Verdict::Unhealthy(why) if why.contains("is not there")));
     }
 }

@@ -7,6 +7,8 @@ mod lex;
 mod pair;
 mod python;
 mod scripts;
+#[cfg(test)]
+mod tests;
 mod typed;
 
 use super::{Input, Output, Symbol, bounded};
