@@ -67,7 +67,8 @@ const SECOND: Duration = Duration::from_secs(1);
 /// One probe for each module that exists; names, weights and intervals are the catalogue's.
 pub fn all(parts: Parts) -> Vec<Probe> {
     // A new part's probes are a room of their own, and one of these.
-    let rooms = [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock)];
+    let rooms =
+        [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock)];
     let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![

@@ -11,6 +11,7 @@ use super::messages::{ListAsk, NewEntry, Precondition, SearchAsk};
 use super::record::{Owner, Place};
 use super::settings::MemorySettings;
 use super::state::Draft;
+use super::thread;
 use crate::identity::By;
 use crate::{Error, FieldError, Kind};
 
@@ -119,13 +120,14 @@ pub(super) fn draft(
     }
     checks.done()?;
     let mut seen = HashSet::new();
-    let tags = new.tags.into_iter().filter(|tag| seen.insert(tag.clone())).collect();
+    let tags: Vec<_> = new.tags.into_iter().filter(|tag| seen.insert(tag.clone())).collect();
+    let thread = new.thread.or_else(|| thread::of_tags(&tags));
     Ok(Draft {
         place: Place::new(settings.space(by, new.namespace.as_deref()), &new.key),
         value: Arc::from(new.value),
         tags,
         ttl: new.ttl_seconds.map(Duration::from_secs),
-        thread: new.thread,
+        thread,
         importance: new.importance,
         language: new.language.map(|language| language.to_ascii_lowercase()),
         precondition,

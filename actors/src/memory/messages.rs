@@ -23,7 +23,8 @@ pub struct NewEntry {
     pub ttl_seconds: Option<u64>,
     /// 1 to 128 of `A-Z a-z 0-9 . _ : / -`; `default` where none is said.
     pub namespace: Option<String>,
-    /// What it is a part of, such as a conversation: 1 to 128 bytes, no control characters.
+    /// What it is a part of, such as a conversation: 1 to 128 bytes, no control characters. Where none is said, the tags
+    /// `conversation:…`, `conv:…`, `thread:…` and `session:…` name it.
     pub thread: Option<String>,
     /// 0 to 1.
     pub importance: Option<f32>,

@@ -29,6 +29,7 @@ mod sweep;
 mod tallies;
 #[cfg(test)]
 mod tests;
+mod thread;
 mod traces;
 mod write;
 

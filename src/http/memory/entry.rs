@@ -25,7 +25,8 @@ pub struct StoreBody {
     /// `memory`; all others are the caller's own.
     #[schema(min_length = 1, max_length = 128, default = "default")]
     pub namespace: Option<String>,
-    /// What it is a part of, such as a conversation: its neighbours there help to find it. 1 to 128 bytes.
+    /// What it is a part of, such as a conversation: its neighbours there help to find it. 1 to 128 bytes. Where it is
+    /// left out, the tags `conversation:…`, `conv:…`, `thread:…` and `session:…` name it.
     #[schema(min_length = 1, max_length = 128)]
     pub thread: Option<String>,
     /// 0 to 1: what matters more ranks a little higher.
