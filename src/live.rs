@@ -102,6 +102,7 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
         ("embeddings", old.embeddings != new.embeddings),
         ("agents", planned(old) != planned(new)),
         ("engines", old.engines != new.engines),
+        ("memory", old.memory != new.memory),
         ("workspace", old.workspace != new.workspace),
     ];
     differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
@@ -123,6 +124,7 @@ fn merged(old: &Config, new: Config) -> Config {
         embeddings: old.embeddings.clone(),
         agents: config::Agents { planner_model: new.agents.planner_model.clone(), ..old.agents.clone() },
         engines: old.engines.clone(),
+        memory: old.memory.clone(),
         workspace: old.workspace.clone(),
         ..new
     }
@@ -152,11 +154,13 @@ mod tests {
         new.server.workers = 7;
         new.server.max_body_bytes = 2048;
         new.llm.slots = 2;
+        new.memory.shared = vec!["team".to_owned()];
         new.chain.retries = 4;
-        assert_eq!(fixed(&old, &new), ["server", "llm"]);
+        assert_eq!(fixed(&old, &new), ["server", "llm", "memory"]);
         let merged = merged(&old, new);
         assert_eq!((merged.server.workers, merged.server.max_body_bytes), (0, 2048));
         assert_eq!((merged.llm.slots, merged.chain.retries), (old.llm.slots, 4));
+        assert_eq!(merged.memory, old.memory);
         assert_eq!(changed(&old, &merged), ["server", "chain"]);
         assert!(changed(&merged, &merged).is_empty() && fixed(&merged, &merged).is_empty());
     }

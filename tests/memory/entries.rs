@@ -62,7 +62,7 @@ async fn a_stored_entry_is_found_by_the_next_search_and_a_deleted_one_is_not() {
     for round in 0..20 {
         let (name, word) = (format!("k{round}"), format!("zebra{round}"));
         put(&client, &name, &format!("the {word} crossed")).await;
-        assert_eq!(found(&client, &word).await, [name.clone()]);
+        assert_eq!(found(&client, &word).await, [name.as_str()]);
         put(&client, &name, "something else altogether").await;
         assert!(found(&client, &word).await.is_empty(), "a replaced value is not found any more");
         assert_eq!(client.delete(&format!("/api/memory/{name}")).await.status, 204);
