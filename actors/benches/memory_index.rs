@@ -98,8 +98,9 @@ fn main() -> Outcome<()> {
             let indexes = Indexes::start(&tree.group("memory"), &handles, options.clone());
             indexes.up().await;
             let up = begun.elapsed();
+            let mut looks = tokio::time::interval(Duration::from_millis(5));
             while indexes.health() != IndexHealth::Ready {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                looks.tick().await;
             }
             let ready = begun.elapsed();
             let IndexStats { entries, vectors, bytes, .. } = indexes.stats().await;

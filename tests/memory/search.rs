@@ -148,6 +148,19 @@ async fn a_thread_s_neighbours_are_told() {
 }
 
 #[tokio::test]
+async fn tags_that_name_a_session_make_a_thread() {
+    let muster = server();
+    let client = key(&muster).await;
+    let turn = |key: &str, value: &str| json!({ "key": key, "value": value, "tags": ["session:1", "person:ada"] });
+    let first = store(&client, &turn("a", "the bridge is closed")).await;
+    store(&client, &turn("b", "until when")).await;
+    let told = search(&client, &[("q", "until when")]).await;
+    assert_eq!(told["results"][0]["context"]["prev_id"], first["id"], "{told}");
+    let said = json!({ "key": "c", "value": "v", "tags": ["session:1"], "thread": "another" });
+    assert_eq!(store(&client, &said).await["thread"], "another", "a thread that is said counts");
+}
+
+#[tokio::test]
 async fn a_search_that_cannot_be_meant_is_refused_with_all_that_is_wrong() {
     let muster = server();
     let client = key(&muster).await;
