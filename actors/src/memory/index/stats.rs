@@ -22,6 +22,8 @@ pub struct ShardStats {
     pub vectors: u64,
     /// In memory.
     pub bytes: u64,
+    /// Collections whose graph of vectors is being grown: what is not in it yet is scanned.
+    pub building: u64,
     /// The last change that it has.
     pub applied: u64,
     /// The last change that its checkpoints have.
@@ -91,6 +93,7 @@ impl Handler<AskStats> for Shard {
             entries: collections().map(|it| it.len() as u64).sum(),
             vectors: collections().map(|it| it.vectors() as u64).sum(),
             bytes: collections().map(|it| it.bytes() as u64).sum(),
+            building: self.slots.values().map(|seat| seat.slot.building.len() as u64).sum(),
             applied: self.applied,
             checkpointed: shown.map_or(0, |shown| shown.covered.load(Ordering::Acquire)),
             checkpoint_fault: self.saving.fault.clone(),

@@ -66,6 +66,37 @@ fn an_entry_is_found_by_meaning_once_it_has_its_vector() {
 }
 
 #[test]
+fn a_graph_of_vectors_is_grown_between_searches_and_read_back() {
+    let site = Site::new();
+    let server = Arc::clone(&site);
+    let options = |site: &Site| {
+        let mut options = site.options(&Words::well());
+        options.ranking.exact_below = 10;
+        options
+    };
+    world::run(|tree| async move {
+        let indexes = server.start_with(&tree, options(&server)).await;
+        feed(&indexes, &tree, &Writer::new(&server, &indexes));
+        for number in 1..=60 {
+            server.tell(&indexes, &space("key_1", "default"), &number.to_string(), &format!("word{number}")).await;
+        }
+        vectors(&indexes, 60).await;
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        while indexes.stats().await.shards.iter().any(|shard| shard.building > 0) {
+            assert!(tokio::time::Instant::now() < deadline, "{:?}", indexes.stats().await);
+            world::after(Duration::from_millis(1)).await;
+        }
+        assert_eq!(alike(&indexes, "key_1", "word17").await[0], 17);
+        indexes.checkpoint().await.unwrap();
+    });
+    world::run(|tree| async move {
+        let indexes = site.start_with(&tree, options(&site)).await;
+        assert_eq!((indexes.stats().await.vectors, indexes.stats().await.pending), (60, 0));
+        assert_eq!(alike(&indexes, "key_1", "word23").await[0], 23);
+    });
+}
+
+#[test]
 fn a_vector_stands_where_only_the_version_is_another() {
     let site = Site::new();
     world::run(|tree| async move {
