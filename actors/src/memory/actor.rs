@@ -31,6 +31,8 @@ const TICK: Duration = Duration::from_secs(1);
 const BUSY: Duration = Duration::from_millis(10);
 /// How long an answer waits for the indexes.
 const INDEXING: Duration = Duration::from_secs(2);
+/// How long one waits that is not true before they are done.
+const PATIENT: Duration = Duration::from_secs(30);
 /// Most bytes that are decided and not durable; with more of them a caller is turned away.
 const MAX_UNDURABLE: usize = 64 << 20;
 
@@ -100,7 +102,7 @@ impl Actor for MemoryWriter {
 
     fn started(&mut self, context: &mut Context<Self>) {
         let untold = std::mem::take(&mut self.untold);
-        self.tell(untold, Vec::new());
+        self.tell(untold, Replies::default());
         self.tick(context);
         context.run_interval(TICK, |actor, context| actor.tick(context));
     }
@@ -216,7 +218,7 @@ impl MemoryWriter {
 
     fn landed(&mut self, number: u64, outcome: Result<(), StoreError>, context: &mut Context<Self>) {
         for Landed { last, applied, then, outcome } in self.journal.arrive(number, outcome) {
-            let mut replies = Vec::new();
+            let mut replies = Replies::default();
             match outcome {
                 Ok(()) => {
                     then.into_iter().for_each(|each| self.follow(each, last, &mut replies, context));
@@ -226,7 +228,7 @@ impl MemoryWriter {
                     tracing::error!(%error, "changes of memory were not stored: starting again from what is");
                     self.broken = true;
                     for each in then {
-                        if let Then::Reply(reply) = each {
+                        if let Then::Reply(reply) | Then::PatientReply(reply) = each {
                             reply(Err(Error::from(error.clone())));
                         }
                     }
@@ -236,9 +238,10 @@ impl MemoryWriter {
     }
 
     /// Does what waited for a decision to be durable.
-    fn follow(&mut self, then: Then, last: u64, replies: &mut Vec<Reply>, context: &mut Context<Self>) {
+    fn follow(&mut self, then: Then, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
         match then {
-            Then::Reply(reply) => replies.push(reply),
+            Then::Reply(reply) => replies.soon.push(reply),
+            Then::PatientReply(reply) => replies.patient.push(reply),
             Then::Settled(place) => {
                 if self.overlay.get(&place).is_some_and(|(decided, _)| *decided <= last) {
                     self.overlay.remove(&place);
@@ -251,19 +254,30 @@ impl MemoryWriter {
     }
 
     /// Hands durable changes to the indexes, and answers once they have them or that takes too long.
-    fn tell(&self, applied: Vec<Applied>, replies: Vec<Reply>) {
+    fn tell(&self, applied: Vec<Applied>, replies: Replies) {
+        let Replies { soon, patient } = replies;
         let Some(last) = applied.last().map(|applied| applied.seq) else {
-            return replies.into_iter().for_each(|reply| reply(Ok(Taken::All)));
+            return soon.into_iter().chain(patient).for_each(|reply| reply(Ok(Taken::All)));
         };
-        let taken = self.options.index.apply(applied.into());
+        let taken = self.options.index.apply(applied.into()).shared();
         self.told.fetch_max(last, Ordering::AcqRel);
-        if replies.is_empty() {
-            return;
+        for (replies, patience) in [(soon, INDEXING), (patient, PATIENT)] {
+            if replies.is_empty() {
+                continue;
+            }
+            let taken = taken.clone();
+            // Beside the actor: its end keeps nobody from an answer that is true.
+            actix_rt::spawn(async move {
+                let taken = tokio::time::timeout(patience, taken).await.unwrap_or(Taken::Partly);
+                replies.into_iter().for_each(|reply| reply(Ok(taken)));
+            });
         }
-        // Beside the actor: its end keeps nobody from an answer that is true.
-        actix_rt::spawn(async move {
-            let taken = tokio::time::timeout(INDEXING, taken).await.unwrap_or(Taken::Partly);
-            replies.into_iter().for_each(|reply| reply(Ok(taken)));
-        });
     }
+}
+
+/// Who waits for the indexes to have what is durable.
+#[derive(Default)]
+struct Replies {
+    soon: Vec<Reply>,
+    patient: Vec<Reply>,
 }

@@ -2,6 +2,7 @@
 //! it stands nothing of the owner's is written.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use actix::fut::ActorFutureExt;
 use actix::{AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
@@ -15,13 +16,13 @@ use super::actor::MemoryWriter;
 use super::journal::{Decision, Reply, Then};
 use super::messages::Forgotten;
 use super::place;
-use super::port::AppliedKind;
+use super::port::{AppliedKind, Taken};
 use super::record::{Change, Owner};
 use super::traces::{self, Part, Stage};
 use super::write::restarting;
 use crate::audit::AuditEntry;
 use crate::identity::By;
-use crate::{Error, Millis};
+use crate::{Error, Kind, Millis};
 
 /// Deletes every trace of an owner; answers once nothing is left.
 #[derive(Message)]
@@ -78,6 +79,17 @@ pub(super) fn under_way(store: &StoreHandle) -> Result<HashMap<Owner, Forgetting
         from = page.next;
         if from.is_none() {
             return Ok(all);
+        }
+    }
+}
+
+/// Nothing is said to be forgotten that an index's files may still hold.
+fn done(taken: Taken, forgotten: Forgotten) -> Result<Forgotten, Error> {
+    match taken {
+        Taken::All => Ok(forgotten),
+        Taken::Partly => {
+            let message = "the entries are deleted, the index's files are not yet: ask again, until it is done";
+            Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(5)))
         }
     }
 }
@@ -168,9 +180,9 @@ impl MemoryWriter {
         decision.then.extend(waiters.into_iter().map(|waiter| {
             let reply: Reply = Box::new(move |stored| {
                 // Whoever asked may wait no more.
-                let _ = waiter.send(stored.map(|_| forgotten));
+                let _ = waiter.send(stored.and_then(|taken| done(taken, forgotten)));
             });
-            Then::Reply(reply)
+            Then::PatientReply(reply)
         }));
         self.journal.push(decision);
         Ok(())

@@ -25,6 +25,8 @@ pub(super) type Reply = Box<dyn FnOnce(Result<Taken, Error>) + Send>;
 pub(super) enum Then {
     /// Somebody is answered, once the indexes have it: also that it could not be stored.
     Reply(Reply),
+    /// The same, of somebody who must know that the indexes have it, however long that takes.
+    PatientReply(Reply),
     /// What was decided of a place is in the store and need not be kept beside it.
     Settled(Place),
     /// An answer is in the store and need not be kept beside it.

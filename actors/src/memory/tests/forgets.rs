@@ -1,5 +1,6 @@
 use futures::FutureExt;
 
+use super::script::Takes;
 use super::*;
 use crate::Kind;
 use crate::idempotency::Idempotency;
@@ -120,5 +121,21 @@ fn forgetting_goes_on_after_a_crash() {
         assert_eq!(bench.index.kinds(), [gone()]);
         let ended = bench.rows(Rows::Audit).pop().unwrap().1;
         assert!(String::from_utf8_lossy(&ended).contains("\"entries\":150"), "the count goes on, too");
+    });
+}
+
+#[test]
+fn nothing_is_forgotten_before_the_indexes_have_it() {
+    world::run(|tree| async move {
+        let bench = Bench::new(&tree).await;
+        bench.put("k", "v").await;
+        bench.index.takes(Takes::Partly);
+        let owner = Owner::new("key_me");
+        let refused = bench.memory.forget(&owner, &bench.me).await.unwrap_err();
+        assert_eq!(refused.kind, Kind::Unavailable, "its files may still hold it");
+        assert!(refused.retry_after.is_some());
+        bench.index.takes(Takes::All);
+        let forgotten = bench.memory.forget(&owner, &bench.me).await.unwrap();
+        assert_eq!(forgotten, Forgotten { entries: 0, versions: 0, vectors: 0 }, "the entries were gone before");
     });
 }
