@@ -49,8 +49,12 @@ pub fn work(
     output: impl Write + Send + 'static,
 ) -> io::Result<()> {
     let (calls_to, calls) = sync_channel(1);
+    let (up, reader_is_up) = sync_channel(1);
     thread::Builder::new().name("calls".to_owned()).spawn(move || {
         let mut input = BufReader::new(input);
+        if up.send(()).is_err() {
+            return;
+        }
         while let Ok(call) = read_call(&mut input) {
             if calls_to.send(call).is_err() {
                 break;
@@ -60,7 +64,11 @@ pub fn work(
         process::exit(0);
     })?;
     let engine = thread::Builder::new().name("engine".to_owned()).stack_size(STACK);
-    let engine = engine.spawn(move || serve(&bounds, engines, &calls, output))?;
+    let engine = engine.spawn(move || {
+        // What a thread takes as it starts is there before the process is measured and bound.
+        reader_is_up.recv().map_err(io::Error::other)?;
+        serve(&bounds, engines, &calls, output)
+    })?;
     engine.join().unwrap_or_else(|_| Err(io::Error::other("the engines' thread panicked")))
 }
 
