@@ -79,10 +79,11 @@ for (const stream of [false, true]) {
   });
 }
 
-test('503: nobody is left to ask', async (context) => {
+test('503: nobody is left to ask', { timeout: 20_000 }, async (context) => {
   const { muster, upstream } = await alone(context, 'busy-once');
   await assert.rejects(say(muster.client(), 'busy-once'), OpenAI.InternalServerError);
-  // The provider asked to be left alone for a second.
+  // The provider asked to be left alone for a second. Its breaker hears of it beside the answer.
+  while ((await muster.breakers()).includes('closed'));
   const asked = say(muster.client(), 'busy-once');
   const code = 'service_unavailable';
   const error = await refused(asked, OpenAI.InternalServerError, 503, 'service_unavailable_error', code);

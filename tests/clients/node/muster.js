@@ -89,6 +89,13 @@ export class Muster {
     return new OpenAI({ apiKey, baseURL: `${this.origin}${prefix}`, maxRetries, timeout: 60_000 });
   }
 
+  // Where the breakers of its providers stand, but for the embedded model's.
+  async breakers() {
+    const answer = await fetch(`${this.origin}/api/v1/status`, { headers: { authorization: `Bearer ${this.key}` } });
+    const { providers } = await answer.json();
+    return providers.filter((provider) => provider.id !== 'embedded').map((provider) => provider.breaker.state);
+  }
+
   // Makes a key over the API and gives the whole of it.
   async makeKey(wanted) {
     const answer = await fetch(`${this.origin}/api/v1/keys`, {
