@@ -93,7 +93,7 @@ pub struct SearchBody {
     pub mode: Mode,
     /// Best first.
     pub results: Vec<HitBody>,
-    pub took_ms: f64,
+    pub took_ms: u64,
     /// Entries that match, those of other pages among them.
     pub total: usize,
     /// For the next page, of the same search; null at the end.
@@ -220,7 +220,7 @@ pub async fn search(
         query: text,
         mode,
         results: hits.into_iter().map(|found| hit(found, explained)).collect(),
-        took_ms: (took.as_secs_f64() * 1e6).round() / 1e3,
+        took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         total,
         next_cursor: next,
         warnings,
