@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--monitors", type=int, default=100)
     parser.add_argument("--running", type=int, default=5000, help="tasks that run while others are controlled")
     parser.add_argument("--kills", type=int, default=500, help="of them, that are killed one after the other")
-    parser.add_argument("--rates", default="2,0", help="words a second of each model; 0: as many as are taken")
+    parser.add_argument("--rates", default="2,4", help="words a second of each model; 0: as many as are taken")
     parser.add_argument("--only", choices=["load", "control"])
     parser.add_argument("--json", type=pathlib.Path, help="write every figure there")
     args = parser.parse_args()
