@@ -23,6 +23,9 @@ pub(super) struct Admit;
 #[rtype(result = "()")]
 pub(super) struct Report {
     pub(super) grant: Grant,
+    /// When it went so, by the breaker's own time. A wait that was told counts from there: whoever keeps to it must not
+    /// be refused because the actor heard of it later.
+    pub(super) at: Duration,
     pub(super) news: News,
 }
 
@@ -40,7 +43,7 @@ impl BreakerActor {
         Self { core, kept }
     }
 
-    fn learn(&mut self, grant: Grant, news: News) {
+    fn learn(&mut self, Report { grant, at: happened, news }: Report) {
         let at = self.core.clock.now();
         let outcome = match news {
             News::Alive => {
@@ -59,13 +62,13 @@ impl BreakerActor {
             News::ClientFault => Outcome::ClientFault,
             News::Cancelled => Outcome::Cancelled,
         };
-        self.kept.breaker.report(self.core.elapsed(), grant, outcome, self.core.jitter.draw());
+        self.kept.breaker.report(happened, grant, outcome, self.core.jitter.draw());
     }
 
     /// Learns what was reported without a word to the actor.
     fn take_quiet(&mut self) {
         while let Some(report) = self.core.quiet.pop() {
-            self.learn(report.grant, report.news);
+            self.learn(report);
         }
     }
 
@@ -142,7 +145,7 @@ impl Handler<Report> for BreakerActor {
     fn handle(&mut self, report: Report, _: &mut Context<Self>) {
         let before = self.kept.breaker.state();
         self.take_quiet();
-        self.learn(report.grant, report.news);
+        self.learn(report);
         self.publish(before);
     }
 }

@@ -77,7 +77,7 @@ impl Permit {
     }
 
     fn tell(&self, news: News) {
-        let report = Report { grant: self.grant, news };
+        let report = Report { grant: self.grant, at: self.core.elapsed(), news };
         if !self.grant.probe && !matches!(report.news, News::Fault { .. }) {
             // Nothing opens or closes by it: nobody is woken.
             self.core.quiet.push(report);

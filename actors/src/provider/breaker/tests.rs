@@ -74,6 +74,19 @@ fn what_is_reported_is_shown_and_heard() {
 }
 
 #[test]
+fn a_wait_counts_from_the_answer_that_told_it_however_late_the_actor_hears_of_it() {
+    world::run(|tree| async move {
+        let (port, mut heard) = start(&tree).await;
+        granted(&port).await.fault(&throttled(10));
+        tokio::time::advance(Duration::from_secs(4)).await;
+        heard.recv().await.unwrap();
+        assert_eq!(port.wait(), Some(Duration::from_secs(6)));
+        tokio::time::advance(Duration::from_secs(6)).await;
+        granted(&port).await.done(LATENCY);
+    });
+}
+
+#[test]
 fn an_open_breaker_stays_open_across_its_actors_panic() {
     world::run(|tree| async move {
         let (port, mut heard) = start(&tree).await;

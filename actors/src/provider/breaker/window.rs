@@ -48,6 +48,10 @@ impl Window {
         let slice = self.slice(now);
         let at = usize::try_from(slice % BUCKETS as u64).unwrap_or(0);
         let Some(bucket) = self.buckets.get_mut(at) else { return };
+        if bucket.slice > slice {
+            // Told so late that it is out of the window.
+            return;
+        }
         if bucket.slice != slice {
             *bucket = Bucket { slice, ..Bucket::default() };
         }
@@ -85,6 +89,8 @@ mod tests {
         assert_eq!(window.tally(at(90)), Tally::default());
         window.record(at(61), 0);
         assert_eq!(window.tally(at(61)), Tally { calls: 2, failures: 1 }, "its bucket is used again, empty");
+        window.record(at(2), 1);
+        assert_eq!(window.tally(at(61)), Tally { calls: 2, failures: 1 }, "told a minute late");
         assert_eq!(Tally::default().failure_share(), 0.0);
     }
 }
