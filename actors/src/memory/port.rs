@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use muster_retrieval::Language;
 use serde::{Deserialize, Serialize};
 
 use super::messages::Mode;
@@ -111,6 +112,8 @@ pub struct Candidate {
     pub id: EntryId,
     /// That was scored.
     pub version: u32,
+    /// By which its words are known.
+    pub language: Language,
     pub score: f32,
     pub text: Option<f32>,
     pub semantic: Option<f32>,

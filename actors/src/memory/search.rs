@@ -111,7 +111,7 @@ fn hit(
     if !same || record.expired(options.clock.now()) {
         return Ok(None);
     }
-    let Candidate { score, text, semantic, explain, prev, next, .. } = found;
-    let highlights = marker.mark(&record);
+    let Candidate { language, score, text, semantic, explain, prev, next, .. } = found;
+    let highlights = marker.mark(&record.value, language);
     Ok(Some(Hit { record: Arc::new(record), rank: 0, score, text, semantic, explain, highlights, prev, next }))
 }

@@ -1,9 +1,8 @@
 //! Which parts of the values that were found answer the query.
 
-use muster_retrieval::{Language, Languages, StopWords, TextQuery, detect, highlights};
+use muster_retrieval::{Language, Languages, StopWords, TextQuery, highlights};
 
 use super::port::Highlight;
-use super::record::EntryRecord;
 
 /// Bytes of a value that are looked at.
 const OF_VALUE: usize = 64 << 10;
@@ -23,14 +22,12 @@ impl<'a> Marker<'a> {
         Self { query, known: Vec::new(), left: OF_PAGE }
     }
 
-    /// Stretches of an entry's value, at most three; none where no word of the query occurs in what is looked at.
-    pub(super) fn mark(&mut self, entry: &EntryRecord) -> Vec<Highlight> {
+    /// Stretches of an entry's value, at most three; none where no word of the query occurs in what is looked at. The
+    /// language is the one by which the index knows its words: to find it out again costs more than the search.
+    pub(super) fn mark(&mut self, value: &str, language: Language) -> Vec<Highlight> {
         let most = OF_VALUE.min(self.left);
-        let end = (0..=most.min(entry.value.len())).rev().find(|end| entry.value.is_char_boundary(*end));
-        let value = entry.value.get(..end.unwrap_or(0)).unwrap_or_default();
+        let value = value.get(..value.floor_char_boundary(most)).unwrap_or_default();
         self.left -= value.len();
-        let said = entry.language.as_deref().and_then(Language::from_tag);
-        let language = said.unwrap_or_else(|| detect(value, Language::default()));
         let found = highlights(value, self.query_in(language), language);
         found.into_iter().filter_map(|found| shown(value, &found)).collect()
     }
@@ -56,46 +53,23 @@ fn shown(value: &str, found: &muster_retrieval::Highlight) -> Option<Highlight> 
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::Millis;
-    use crate::memory::record::{EntryId, Owner, Place, Space};
-
-    fn entry(value: &str, language: Option<&str>) -> EntryRecord {
-        EntryRecord {
-            id: EntryId(1),
-            place: Place::new(Space::new(Owner::new("key_1"), "default"), "k"),
-            value: Arc::from(value),
-            tags: vec![],
-            thread: None,
-            importance: None,
-            language: language.map(str::to_owned),
-            created_at: Millis(0),
-            stored_at: Millis(0),
-            expires_at: None,
-            version: 1,
-            text_version: 1,
-            seq: 1,
-            kept: vec![],
-        }
-    }
 
     #[test]
     fn matches_are_bytes_of_the_snippet_and_words_are_known_by_their_stems() {
-        let found = Marker::new("ferries").mark(&entry("Übers Meer: the ferry leaves, the ferry comes.", Some("en")));
+        let found = Marker::new("ferries").mark("Übers Meer: the ferry leaves, the ferry comes.", Language::English);
         assert_eq!(found.len(), 1);
         let words: Vec<&str> = found[0].matches.iter().map(|(start, end)| &found[0].snippet[*start..*end]).collect();
         assert_eq!(words, ["ferry", "ferry"]);
-        assert_eq!(Marker::new("häuser").mark(&entry("Das Haus am See", Some("de"))).len(), 1);
-        assert!(Marker::new("train").mark(&entry("the ferry leaves", None)).is_empty());
+        assert_eq!(Marker::new("häuser").mark("Das Haus am See", Language::German).len(), 1);
+        assert!(Marker::new("train").mark("the ferry leaves", Language::English).is_empty());
     }
 
     #[test]
     fn what_is_looked_at_is_bounded_on_a_letter() {
-        let long = entry(&format!("ferry {}", "é".repeat(OF_VALUE)), Some("en"));
+        let long = format!("ferry {}", "é".repeat(OF_VALUE));
         let mut marker = Marker::new("ferry");
-        let marked = (0..100).filter(|_| !marker.mark(&long).is_empty()).count();
+        let marked = (0..100).filter(|_| !marker.mark(&long, Language::English).is_empty()).count();
         assert_eq!((marked, marker.left), (OF_PAGE / OF_VALUE, 0), "a page of long values ends, too");
     }
 }

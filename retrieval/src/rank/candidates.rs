@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use super::thread::neighbours;
 use super::{CANDIDATES, MOST, Mode, Query};
 use crate::collection::{Admitted, Collection};
@@ -23,9 +21,9 @@ pub(super) fn candidates(
     statistics: &Statistics,
     query: &Query<'_>,
     mode: Mode,
-) -> BTreeMap<Place, Option<f32>> {
+) -> Vec<(Place, Option<f32>)> {
     let most = if mode == Mode::Text { MOST } else { query.limit.clamp(CANDIDATES, MOST) };
-    let mut all = BTreeMap::new();
+    let mut all = Vec::new();
     if mode != Mode::Semantic {
         let found = |part: &Part<'_>| {
             let text = part.collection.text();
@@ -39,10 +37,13 @@ pub(super) fn candidates(
             let Some(part) = parts.get(place.0) else { continue };
             let near = neighbours(part.collection, place.1).map(|(doc, _)| doc);
             for doc in near.filter(|doc| part.admitted.filter().admits(*doc)).chain([place.1]) {
-                all.entry((place.0, doc)).or_insert(None);
+                all.push(((place.0, doc), None));
             }
         }
     }
+    // Of one that both name, the first has its score.
+    all.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.is_none().cmp(&b.1.is_none())));
+    all.dedup_by_key(|(place, _)| *place);
     all
 }
 

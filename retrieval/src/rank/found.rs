@@ -1,4 +1,5 @@
 use super::{Explain, Mode};
+use crate::Language;
 
 /// The answer to a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Hit {
     pub id: u128,
     /// That was ranked.
     pub version: u32,
+    /// By which its words are known.
+    pub language: Language,
     /// 0 to 1: the share it has of what an entry would score in which every word of the query stands without end and
     /// whose vector is the query's. Comparable within an answer; between answers as far as their statistics are.
     pub score: f32,

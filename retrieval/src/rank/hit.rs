@@ -53,6 +53,7 @@ pub(super) fn hit(
         collection: nth,
         id: entry.id,
         version: entry.version,
+        language: part.collection.text().language(doc).unwrap_or_default(),
         score: one.score(),
         text: explain.text.as_ref().map(|_| share),
         semantic: one.cosine.map(|cosine| cosine.whole),

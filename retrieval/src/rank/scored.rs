@@ -9,6 +9,7 @@ use crate::{DocNo, Statistics};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scored {
     pub place: Place,
+    pub id: u128,
     pub text: f32,
     pub cosine: Option<Cosine>,
     /// The share of a perfect entry, before it is put within bounds.
@@ -24,7 +25,7 @@ impl Scored {
 
 /// All candidates, each by the sides that count.
 pub(super) fn score(parts: &[Part<'_>], statistics: &Statistics, query: &Query<'_>, mode: Mode) -> Vec<Scored> {
-    let all: Vec<(Place, Option<f32>)> = candidates(parts, statistics, query, mode).into_iter().collect();
+    let all = candidates(parts, statistics, query, mode);
     let mut scored = Vec::with_capacity(all.len());
     for of_one in all.chunk_by(|a, b| a.0.0 == b.0.0) {
         let Some(part) = of_one.first().and_then(|(place, _)| parts.get(place.0)) else { continue };
@@ -33,7 +34,7 @@ pub(super) fn score(parts: &[Part<'_>], statistics: &Statistics, query: &Query<'
         for (place, text) in with_text(of_one, part, statistics, mode) {
             let cosine = context.as_mut().and_then(|context| context.cosine(place.1));
             if text > 0.0 || cosine.is_some() {
-                scored.push(Scored { place, text, cosine, share: 0.0, decay: 1.0 });
+                scored.push(Scored { place, id: 0, text, cosine, share: 0.0, decay: 1.0 });
             }
         }
     }
@@ -67,11 +68,13 @@ pub(super) fn fuse(scored: &[Scored], query: &Query<'_>, mode: Mode, best_text: 
     Fusion { alpha, text, semantic, best_text }
 }
 
-/// Orders by score, and leaves out what is below the least that is wanted.
-pub(super) fn rank(scored: &mut Vec<Scored>, parts: &[Part<'_>], fusion: &Fusion, query: &Query<'_>) {
-    let entry = |place: Place| parts.get(place.0).and_then(|part| part.collection.entry(place.1));
+/// Puts the best into the order of their scores, as many as are shown, and leaves out what is below the least that is
+/// wanted. Those behind stand in no order.
+pub(super) fn rank(scored: &mut Vec<Scored>, parts: &[Part<'_>], fusion: &Fusion, query: &Query<'_>, shown: usize) {
     for one in scored.iter_mut() {
-        let Some(entry) = entry(one.place) else { continue };
+        let part = parts.get(one.place.0);
+        let Some(entry) = part.and_then(|part| part.collection.entry(one.place.1)) else { continue };
+        one.id = entry.id;
         // What has no vector yet is taken for the mean: it neither gains nor loses.
         let cosine = one.cosine.map_or(fusion.semantic.mean, |cosine| cosine.whole);
         one.share = fusion.share(one.text, cosine, gain(entry.importance));
@@ -80,12 +83,18 @@ pub(super) fn rank(scored: &mut Vec<Scored>, parts: &[Part<'_>], fusion: &Fusion
     if let Some(least) = query.min_score {
         scored.retain(|one| one.score() >= least);
     }
-    let id = |one: &Scored| entry(one.place).map(|entry| entry.id);
     // Beyond both bounds shares still tell the better.
-    scored.sort_by(|a, b| {
+    let order = |a: &Scored, b: &Scored| {
         let by_score = b.score().total_cmp(&a.score()).then_with(|| b.share.total_cmp(&a.share));
-        by_score.then_with(|| (a.place.0, id(a)).cmp(&(b.place.0, id(b))))
-    });
+        by_score.then_with(|| (a.place.0, a.id).cmp(&(b.place.0, b.id)))
+    };
+    if shown < scored.len() {
+        scored.select_nth_unstable_by(shown, order);
+    }
+    let shown = shown.min(scored.len());
+    if let Some(best) = scored.get_mut(..shown) {
+        best.sort_unstable_by(order);
+    }
 }
 
 /// What an importance adds, in deviations.

@@ -31,14 +31,15 @@ pub fn search(collections: &[&Collection], query: &Query<'_>) -> Found {
     let mut scored = score(&parts, &statistics, &query, mode);
     let best_text = collections.first().map_or(0.0, |one| one.text().best(&words, &statistics));
     let fusion = fuse(&scored, &query, mode, best_text);
-    rank(&mut scored, &parts, &fusion, &query);
+    let page = query.offset.saturating_add(query.limit);
+    let shown = if query.mmr.is_some() { page.max(CANDIDATES) } else { page };
+    rank(&mut scored, &parts, &fusion, &query, shown);
     let total = scored.len();
     let show = |one: &Scored| Some((hit(one, parts.get(one.place.0)?, &fusion, &statistics, &query)?, one.place.1));
     let hits = match query.mmr {
         None => scored.iter().skip(query.offset).take(query.limit).filter_map(show).map(|(hit, _)| hit).collect(),
         Some(lambda) => {
-            let most = CANDIDATES.max(query.offset.saturating_add(query.limit));
-            let mut hits: Vec<(Hit, DocNo)> = scored.iter().take(most).filter_map(show).collect();
+            let mut hits: Vec<(Hit, DocNo)> = scored.iter().take(shown).filter_map(show).collect();
             diversify(&mut hits, collections, lambda, CANDIDATES);
             hits.into_iter().skip(query.offset).take(query.limit).map(|(hit, _)| hit).collect()
         }

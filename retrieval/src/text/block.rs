@@ -123,16 +123,41 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
+impl<'a> Items<'a> {
+    /// The first from `doc` on. Of what is passed only the heads are read one by one.
+    pub(super) fn seek(&mut self, doc: u32) -> Option<Item<'a>> {
+        let mut passed = 0_u32;
+        let (doc, count) = self.counts.find(|(found, count)| {
+            let is_before = *found < doc;
+            passed = passed.saturating_add(if is_before { *count } else { 0 });
+            !is_before
+        })?;
+        let places = self.places.get(length_of(self.places, passed)..)?;
+        let (places, rest) = places.split_at_checked(length_of(places, count))?;
+        self.places = rest;
+        Some(Item { doc, count, places })
+    }
+}
+
 /// Bytes of the first numbers.
 pub(super) fn length_of(bytes: &[u8], numbers: u32) -> usize {
-    let mut left = numbers;
-    for (at, byte) in bytes.iter().enumerate() {
-        left -= u32::from(*byte < 0x80);
-        if left == 0 {
-            return at + 1;
+    let (mut at, mut left) = (0, numbers);
+    // Each number ends with the one of its bytes whose highest bit is clear: eight are counted at once.
+    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let ends = (!u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080).count_ones();
+        if ends >= left {
+            break;
         }
+        (at, left) = (at + 8, left - ends);
     }
-    bytes.len()
+    for byte in bytes.get(at..).unwrap_or_default() {
+        if left == 0 {
+            break;
+        }
+        left -= u32::from(*byte < 0x80);
+        at += 1;
+    }
+    at
 }
 
 pub(super) fn write_head(item: Item<'_>, last: u32, heads: &mut Vec<u8>) {

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::DocNo;
-use crate::analysis::{Analyzed, Languages};
+use crate::analysis::{Analyzed, Language, Languages};
 
 use super::block::{Item, write_places};
 use super::dictionary::Dictionary;
@@ -94,6 +94,12 @@ impl TextIndex {
     #[must_use]
     pub fn contains(&self, doc: DocNo) -> bool {
         self.documents.get(doc.0).is_some()
+    }
+
+    /// By which an entry's words are known.
+    #[must_use]
+    pub fn language(&self, doc: DocNo) -> Option<Language> {
+        self.documents.get(doc.0)?.language
     }
 
     /// The languages of its entries: what a query is to be stemmed by.

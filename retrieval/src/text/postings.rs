@@ -185,7 +185,7 @@ impl<'a> Cursor<'a> {
     /// The first from `doc` on. What is before is passed.
     pub(super) fn seek(&mut self, doc: u32) -> Option<Item<'a>> {
         loop {
-            if let Some(item) = self.items.find(|item| item.doc >= doc) {
+            if let Some(item) = self.items.seek(doc) {
                 return Some(item);
             }
             let skipped = self.blocks.iter().take_while(|block| block.last < doc).count();

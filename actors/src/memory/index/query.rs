@@ -100,6 +100,7 @@ fn candidates(found: Found, spaces: &[&Space], index: IndexHealth) -> Candidates
             namespace: Arc::clone(&spaces.get(hit.collection)?.namespace),
             id: EntryId(hit.id),
             version: hit.version,
+            language: hit.language,
             score: hit.score,
             text: hit.text,
             semantic: hit.semantic,

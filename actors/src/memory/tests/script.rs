@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, pending, ready};
+use muster_retrieval::Language;
 
 use crate::memory::{
     Applied, AppliedKind, Candidate, Candidates, EntryRecord, IndexAsk, IndexFigures, IndexHealth, IndexSink, Mode,
@@ -59,6 +60,7 @@ pub(super) fn candidate(of: &EntryRecord) -> Candidate {
         namespace: Arc::clone(&of.place.space.namespace),
         id: of.id,
         version: of.version,
+        language: Language::default(),
         score: 0.5,
         text: Some(1.0),
         semantic: None,
