@@ -1,8 +1,8 @@
 //! The disaster network's envelope around what is answered.
 
-use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::ETAG;
+use actix_web::{HttpResponse, HttpResponseBuilder};
 use muster_actors::page::Page;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -42,12 +42,23 @@ pub enum Given {
     Again,
 }
 
+impl Given {
+    pub const fn again_if(replayed: bool) -> Self {
+        if replayed { Self::Again } else { Self::First }
+    }
+
+    /// Says in the headers that it is given again; nothing of the first time.
+    pub fn tell(self, response: &mut HttpResponseBuilder) {
+        if self == Self::Again {
+            response.insert_header(("Idempotency-Replayed", "true"));
+        }
+    }
+}
+
 /// 201 with what was made.
 pub fn created<T: Serialize>(data: T, given: Given) -> HttpResponse {
     let mut response = HttpResponse::build(StatusCode::CREATED);
-    if given == Given::Again {
-        response.insert_header(("Idempotency-Replayed", "true"));
-    }
+    given.tell(&mut response);
     response.json(Data { success: true, data })
 }
 

@@ -3,15 +3,13 @@
 
 mod work;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::join_all;
 
-use crate::support::KEY;
-use crate::support::client::Client;
-use crate::support::process::{Launch, Process};
+use crate::support::dice::Dice;
+use crate::support::process::start;
 use crate::support::socket::until;
 use work::Worker;
 
@@ -33,26 +31,6 @@ checkpoint_seconds = 1
 cache = \"/nowhere\"
 ";
 
-fn start(folder: &Path) -> (Process, Client) {
-    std::fs::write(folder.join("config.toml"), SETTINGS).unwrap();
-    let server = Launch::new(folder).start();
-    let client = Client::new(&server.url).with(KEY);
-    (server, client)
-}
-
-/// SplitMix64, as in Steele, Lea and Flood's paper: the same acts each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % bound).unwrap()
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_survives_twenty_five_kills() {
     survives(6).await;
@@ -65,7 +43,7 @@ async fn what_was_acknowledged_survives_twenty_five_more_kills() {
 
 async fn survives(seed: u64) {
     let folder = tempfile::tempdir().unwrap();
-    let (mut server, mut client) = start(folder.path());
+    let (mut server, mut client) = start(folder.path(), SETTINGS);
     let mut workers: Vec<Worker> = (0..WORKERS).map(Worker::new).collect();
     let (mut dice, mut acts, mut doubts) = (Dice(seed), 0, 0);
     for round in 1..=KILLS + KILLS / TERM_EACH {
@@ -81,7 +59,7 @@ async fn survives(seed: u64) {
         assert_eq!(ended.success(), signal == "TERM", "{ended}: {}", server.log());
         acts += done.load(Ordering::Acquire);
         doubts += workers.iter().map(Worker::doubts).sum::<usize>();
-        (server, client) = start(folder.path());
+        (server, client) = start(folder.path(), SETTINGS);
         for worker in &mut workers {
             worker.verify(&client, round).await;
         }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 
-use crate::support::KEY;
 use crate::support::client::Client;
-use crate::support::process::{Launch, Process};
+use crate::support::dice::Dice;
+use crate::support::process::{Process, start};
 use crate::support::socket::until;
 use history::{Journal, now};
 use jobs::{Job, Meter};
@@ -33,26 +33,6 @@ per_key = 16
 agents = \"unlimited\"
 health = \"unlimited\"
 ";
-
-fn start(folder: &Path) -> (Process, Client) {
-    std::fs::write(folder.join("config.toml"), SETTINGS).unwrap();
-    let server = Launch::new(folder).start();
-    let client = Client::new(&server.url).with(KEY);
-    (server, client)
-}
-
-/// SplitMix64, as in Steele, Lea and Flood's paper: the same moments each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % bound).unwrap()
-    }
-}
 
 /// Where servers keep their data, and what they said: kept where a test fails, so that the failure explains itself.
 struct Home(tempfile::TempDir);
@@ -84,7 +64,7 @@ struct Rounds<'a> {
 
 impl<'a> Rounds<'a> {
     fn new(folder: &'a Path, tasks: usize) -> Self {
-        let (server, client) = start(folder);
+        let (server, client) = start(folder, SETTINGS);
         Self { folder, server, client, jobs: (0..tasks).map(Job::new).collect(), ends: Vec::new() }
     }
 
@@ -121,7 +101,7 @@ impl<'a> Rounds<'a> {
         }
         std::fs::write(self.folder.join(format!("server-{}.log", self.ends.len())), log).unwrap();
         self.ends.push(now());
-        (self.server, self.client) = start(self.folder);
+        (self.server, self.client) = start(self.folder, SETTINGS);
     }
 
     /// Everything comes to its end; gives each task's journal.

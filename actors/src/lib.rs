@@ -17,6 +17,7 @@ pub mod idempotency;
 pub mod identity;
 pub mod ids;
 pub mod incident;
+mod journal;
 pub mod keys;
 pub mod ledger;
 pub mod limits;

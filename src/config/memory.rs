@@ -1,12 +1,10 @@
 //! Settings of semantic memory.
 
-use muster_actors::memory::Ranking;
+use muster_actors::memory::{NAMESPACE, Ranking, is_namespace};
 use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Longest name of a namespace, in bytes.
-const MAX_NAMESPACE: usize = 128;
 /// Most namespaces that are shared.
 const MAX_SHARED: usize = 1_000;
 
@@ -61,12 +59,8 @@ impl Memory {
     /// A value out of its range, or a shared namespace that none can have as its name.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let bad = |name: &str, why: String| Err(ConfigError::Bad { setting: format!("memory.{name}"), why });
-        let named = |name: &String| {
-            (1..=MAX_NAMESPACE).contains(&name.len())
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte))
-        };
-        if let Some(wrong) = self.shared.iter().find(|name| !named(name)) {
-            return bad("shared", format!("`{wrong}` is no namespace: 1 to {MAX_NAMESPACE} of A-Z a-z 0-9 . _ : / -"));
+        if let Some(wrong) = self.shared.iter().find(|name| !is_namespace(name)) {
+            return bad("shared", format!("`{wrong}` is no namespace: {NAMESPACE}"));
         }
         if self.shared.len() > MAX_SHARED {
             return bad("shared", format!("takes at most {MAX_SHARED} namespaces"));

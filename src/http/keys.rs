@@ -14,6 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::app::App;
 use crate::ask;
 use crate::body::{Fields, FromJson};
+use crate::envelope::Given;
 use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{Admin, Guarded, Metered, Priced};
 
@@ -209,9 +210,7 @@ pub async fn create(
     };
     let made = app.keys.create(new, MadeBy::Key(maker), idempotency).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
-    if made.replayed {
-        response.insert_header(("Idempotency-Replayed", "true"));
-    }
+    Given::again_if(made.replayed).tell(&mut response);
     Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
 }
 

@@ -8,8 +8,8 @@ use muster_actors::Millis;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use super::Dice;
 use crate::support::client::{Answer, Client, try_answer};
+use crate::support::dice::Dice;
 
 const KEYS: usize = 8;
 /// Past words of each worker that are looked for in the end.
@@ -62,7 +62,7 @@ struct Key {
 #[derive(Debug)]
 pub struct Worker {
     number: usize,
-    dice: u64,
+    dice: Dice,
     words: usize,
     keys: Vec<Key>,
     /// Words of values that are not there any more.
@@ -77,7 +77,7 @@ async fn ask(request: RequestBuilder) -> Option<Answer> {
 impl Worker {
     pub fn new(number: usize) -> Self {
         let keys = (0..KEYS).map(|_| Key::default()).collect();
-        Self { number, dice: 1_000 + number as u64, words: 0, keys, past: Vec::new() }
+        Self { number, dice: Dice(1_000 + number as u64), words: 0, keys, past: Vec::new() }
     }
 
     pub fn doubts(&self) -> usize {
@@ -86,13 +86,6 @@ impl Worker {
 
     pub fn past(&self) -> impl Iterator<Item = String> + '_ {
         self.past.iter().rev().take(PAST).cloned()
-    }
-
-    fn below(&mut self, bound: u64) -> usize {
-        let mut dice = Dice(self.dice);
-        let thrown = dice.below(bound);
-        self.dice = dice.0;
-        thrown
     }
 
     fn name(&self, at: usize) -> String {
@@ -108,11 +101,11 @@ impl Worker {
     }
 
     async fn act(&mut self, client: &Client) -> Option<()> {
-        let at = self.below(KEYS as u64);
-        if self.below(4) == 0 {
+        let at = self.dice.below(KEYS as u64);
+        if self.dice.below(4) == 0 {
             return self.delete(client, at).await;
         }
-        let ttl = [None, None, None, Some(1), Some(2)][self.below(5)];
+        let ttl = [None, None, None, Some(1), Some(2)][self.dice.below(5)];
         self.words += 1;
         let word = format!("word{}n{}", self.number, self.words);
         let mut body = json!({ "key": self.name(at), "value": format!("{word} of the marmot"),

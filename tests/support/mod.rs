@@ -12,6 +12,7 @@
 pub mod client;
 pub mod device;
 pub mod dialect;
+pub mod dice;
 pub mod messages;
 pub mod process;
 pub mod refusal;

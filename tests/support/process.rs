@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
+use super::client::Client;
 use super::{KEY, PASSWORD};
 
 /// `muster serve` before it is started: in a folder, whose `config.toml` it reads, with no embedded model.
@@ -19,6 +20,14 @@ pub struct Process {
     pub url: String,
     log: PathBuf,
     stdout: BufReader<ChildStdout>,
+}
+
+/// A server with these settings, and a client with the tests' key.
+pub fn start(folder: &Path, settings: &str) -> (Process, Client) {
+    std::fs::write(folder.join("config.toml"), settings).unwrap();
+    let server = Launch::new(folder).start();
+    let client = Client::new(&server.url).with(KEY);
+    (server, client)
 }
 
 impl Launch {

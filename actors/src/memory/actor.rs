@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use actix::fut::ActorFutureExt;
-use actix::{Actor, ActorContext, AsyncContext, Context, WrapFuture};
+use actix::{Actor, AsyncContext, Context};
 use futures::FutureExt;
-use muster_store::{Batch, Rec, StoreError, Tree};
+use muster_store::{Batch, Rec, StoreError, StoreHandle, Tree};
 
 use super::answers::Waiting;
+use super::decision::{self, Decision, Reply, Then};
 use super::facade::MemoryOptions;
 use super::forget::{self, Forgetting};
-use super::journal::{Decision, Journal, Landed, Reply, Then};
 use super::place;
 use super::port::{Applied, Taken};
 use super::record::{EntryRecord, Owner, Place};
@@ -22,13 +21,12 @@ use super::state::Turn;
 use super::stored;
 use super::sweep::Sweep;
 use super::tallies::Tallies;
+use crate::journal::{Journal, Journalled, Landed};
 use crate::supervise::BuildError;
 use crate::{Error, Kind, Millis};
 
 /// How often it looks at what has expired.
 const TICK: Duration = Duration::from_secs(1);
-/// How long a full store is let alone.
-const BUSY: Duration = Duration::from_millis(10);
 /// How long an answer waits for the indexes.
 const INDEXING: Duration = Duration::from_secs(2);
 /// How long one waits that is not true before they are done.
@@ -37,9 +35,9 @@ const PATIENT: Duration = Duration::from_secs(30);
 const MAX_UNDURABLE: usize = 64 << 20;
 
 /// Writes entries.
-pub struct MemoryWriter {
+pub(super) struct MemoryWriter {
     pub(super) options: MemoryOptions,
-    pub(super) journal: Journal,
+    journal: Journal<Decision>,
     /// What stands at places of which a decision is not durable yet, and that decision's number.
     overlay: HashMap<Place, (u64, Option<Arc<EntryRecord>>)>,
     pub(super) tallies: Tallies,
@@ -55,9 +53,6 @@ pub struct MemoryWriter {
     pub(super) forgetting: HashMap<Owner, Forgetting>,
     /// The store takes no more.
     read_only: bool,
-    /// What is in memory is no longer what is stored.
-    broken: bool,
-    busy: Option<(u64, Batch)>,
 }
 
 impl std::fmt::Debug for MemoryWriter {
@@ -92,8 +87,6 @@ pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result
         sweep: Sweep::default(),
         forgetting,
         read_only,
-        broken: false,
-        busy: None,
     })
 }
 
@@ -108,13 +101,59 @@ impl Actor for MemoryWriter {
     }
 }
 
+impl Journalled for MemoryWriter {
+    type Then = Decision;
+
+    fn journal(&mut self) -> &mut Journal<Decision> {
+        &mut self.journal
+    }
+
+    fn store(&self) -> &StoreHandle {
+        &self.options.store
+    }
+
+    fn depart(&mut self) -> Option<(u64, Batch)> {
+        let (number, mut batch) = self.journal.depart()?;
+        match decision::totals(self.journal.aboard(number)) {
+            Ok(ops) => batch.ops.extend(ops),
+            Err(error) => {
+                self.fault(&error);
+                return None;
+            }
+        }
+        Some((number, batch))
+    }
+
+    fn follow(&mut self, landed: Landed<Decision>, context: &mut Context<Self>) {
+        let Landed { last, then: decisions, outcome } = landed;
+        match outcome {
+            Ok(()) => {
+                let (mut all, mut replies) = (Vec::new(), Replies::default());
+                for Decision { applied, then, .. } in decisions {
+                    all.extend(applied);
+                    then.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
+                }
+                self.tell(all, replies);
+            }
+            Err(error) => {
+                tracing::error!(%error, "changes of memory were not stored: starting again from what is");
+                for each in decisions.into_iter().flat_map(|decision| decision.then) {
+                    if let Then::Reply(reply) | Then::PatientReply(reply) = each {
+                        reply(Err(Error::from(error.clone())));
+                    }
+                }
+            }
+        }
+    }
+}
+
 impl MemoryWriter {
     pub(super) fn now(&self) -> Millis {
         self.options.clock.now()
     }
 
     fn tick(&mut self, context: &mut Context<Self>) {
-        if self.journal.at_rest() {
+        if self.journal.undurable() == 0 {
             self.tallies.ease();
         }
         if !self.read_only {
@@ -168,77 +207,23 @@ impl MemoryWriter {
         }
     }
 
+    /// Hands a decision over to be written.
+    pub(super) fn seal(&mut self, mut decision: Decision) {
+        let ops = std::mem::take(&mut decision.ops);
+        if ops.is_empty() {
+            decision.seq = 0;
+        }
+        self.journal.push(ops, decision);
+    }
+
     /// What is in memory cannot be stored: started again, the actor has what is.
     pub(super) fn fault(&mut self, error: &StoreError) {
         tracing::error!(%error, "a change of memory cannot be written");
-        self.broken = true;
-    }
-
-    /// Lets what was decided go to the store.
-    pub(super) fn flush(&mut self, context: &mut Context<Self>) {
-        while !self.broken && self.busy.is_none() {
-            match self.journal.depart() {
-                Ok(Some((number, batch))) => self.send(number, batch, context),
-                Ok(None) => break,
-                Err(error) => self.fault(&error),
-            }
-        }
-        if self.broken {
-            // Started again, it has what is stored.
-            context.stop();
-        }
-    }
-
-    fn send(&mut self, number: u64, batch: Batch, context: &mut Context<Self>) {
-        if batch.ops.is_empty() {
-            return self.landed(number, Ok(()), context);
-        }
-        let again = batch.clone();
-        let mut commit = self.options.store.commit(batch);
-        match (&mut commit).now_or_never() {
-            Some(Err(StoreError::Busy)) => {
-                self.busy = Some((number, again));
-                context.run_later(BUSY, |actor, context| {
-                    if let Some((number, batch)) = actor.busy.take() {
-                        actor.send(number, batch, context);
-                    }
-                    actor.flush(context);
-                });
-            }
-            Some(outcome) => self.landed(number, outcome, context),
-            None => {
-                let commit = commit.into_actor(self);
-                context.spawn(commit.map(move |outcome, actor, context: &mut Context<Self>| {
-                    actor.landed(number, outcome, context);
-                    actor.flush(context);
-                }));
-            }
-        }
-    }
-
-    fn landed(&mut self, number: u64, outcome: Result<(), StoreError>, context: &mut Context<Self>) {
-        for Landed { last, applied, then, outcome } in self.journal.arrive(number, outcome) {
-            let mut replies = Replies::default();
-            match outcome {
-                Ok(()) => {
-                    then.into_iter().for_each(|each| self.follow(each, last, &mut replies, context));
-                    self.tell(applied, replies);
-                }
-                Err(error) => {
-                    tracing::error!(%error, "changes of memory were not stored: starting again from what is");
-                    self.broken = true;
-                    for each in then {
-                        if let Then::Reply(reply) | Then::PatientReply(reply) = each {
-                            reply(Err(Error::from(error.clone())));
-                        }
-                    }
-                }
-            }
-        }
+        self.journal.fail();
     }
 
     /// Does what waited for a decision to be durable.
-    fn follow(&mut self, then: Then, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
+    fn act(&mut self, then: Then, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
         match then {
             Then::Reply(reply) => replies.soon.push(reply),
             Then::PatientReply(reply) => replies.patient.push(reply),

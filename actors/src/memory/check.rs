@@ -8,6 +8,7 @@ use muster_retrieval::Language;
 use serde_json::{Value, json};
 
 use super::messages::{ListAsk, NewEntry, Precondition, SearchAsk};
+use super::names::{MAX_KEY, MAX_NAME, NAMESPACE, Unfit, is_namespace, unfit};
 use super::record::{Owner, Place};
 use super::settings::MemorySettings;
 use super::state::Draft;
@@ -15,14 +16,10 @@ use super::thread;
 use crate::identity::By;
 use crate::{Error, FieldError, Kind};
 
-/// Longest key, in bytes.
-pub const MAX_KEY: usize = 512;
 /// Longest value, in bytes.
 pub const MAX_VALUE: usize = 256 << 10;
 /// Most tags of an entry or a filter.
 pub const MAX_TAGS: usize = 64;
-/// Longest tag, thread or namespace, in bytes.
-pub const MAX_NAME: usize = 128;
 /// Longest life that is no eternity, in seconds: ten years.
 pub const MAX_TTL: u64 = 10 * 365 * 86_400;
 /// Longest language tag, in bytes.
@@ -46,11 +43,12 @@ impl Checks<'_> {
 
     /// 1 to `most` bytes without control characters.
     fn name(&mut self, field: &str, text: &str, most: usize) {
-        if text.is_empty() || text.len() > most {
-            self.fail(field, format!("must be 1 to {most} bytes, not {}", text.len()), shown(text));
-        } else if text.chars().any(char::is_control) {
-            self.fail(field, "must hold no control characters", shown(text));
-        }
+        let msg = match unfit(text, most) {
+            None => return,
+            Some(Unfit::Length) => format!("must be 1 to {most} bytes, not {}", text.len()),
+            Some(Unfit::Control) => "must hold no control characters".to_owned(),
+        };
+        self.fail(field, msg, shown(text));
     }
 
     fn tags(&mut self, field: &str, tags: &[String]) {
@@ -63,10 +61,8 @@ impl Checks<'_> {
     }
 
     fn namespace(&mut self, namespace: Option<&str>) {
-        let Some(namespace) = namespace else { return };
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte);
-        if namespace.is_empty() || namespace.len() > MAX_NAME || !namespace.bytes().all(fits) {
-            self.fail("namespace", "must be 1 to 128 of A-Z a-z 0-9 . _ : / -", shown(namespace));
+        if let Some(wrong) = namespace.filter(|name| !is_namespace(name)) {
+            self.fail("namespace", format!("must be {NAMESPACE}"), shown(wrong));
         }
     }
 

@@ -14,6 +14,7 @@ use super::forget::Forget;
 use super::messages::{
     Forgotten, IndexState, ListAsk, NewEntry, Precondition, SearchAsk, SearchReply, Stats, StoreReply,
 };
+use super::names::MAX_KEY;
 use super::port::{Index, IndexHealth, NewVector, PutVectors};
 use super::reads;
 use super::record::{EntryRecord, Owner, Place};
@@ -206,7 +207,7 @@ impl Memory {
                 let id = Some(entry.id).filter(|_| entry.key() != key_or_id);
                 Delete { place: entry.place, id, precondition }
             }
-            None if (1..=check::MAX_KEY).contains(&key_or_id.len()) => {
+            None if (1..=MAX_KEY).contains(&key_or_id.len()) => {
                 let place = Place::new(self.options.settings.space(by, namespace), key_or_id);
                 Delete { place, id: None, precondition }
             }

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::journal::{Decision, Reply, Then};
+use super::decision::{Decision, Reply, Then};
 use super::messages::Forgotten;
 use super::place;
 use super::port::{AppliedKind, Taken};
@@ -22,6 +22,7 @@ use super::traces::{self, Part, Stage};
 use super::write::restarting;
 use crate::audit::AuditEntry;
 use crate::identity::By;
+use crate::journal::Journalled;
 use crate::{Error, Kind, Millis};
 
 /// Deletes every trace of an owner; answers once nothing is left.
@@ -106,7 +107,7 @@ impl MemoryWriter {
         let mut decision = Decision::default();
         self.take(turn, &mut decision);
         decision.then.push(Then::Forget(owner.clone()));
-        self.journal.push(decision);
+        self.seal(decision);
         self.forgetting.insert(owner.clone(), Forgetting { under_way: true, ..Forgetting::new(mark) });
         Ok(())
     }
@@ -155,7 +156,7 @@ impl MemoryWriter {
             decision.seq = self.turn().seq;
         }
         decision.then.push(Then::Forget(owner.clone()));
-        self.journal.push(decision);
+        self.seal(decision);
         Ok(())
     }
 
@@ -184,7 +185,7 @@ impl MemoryWriter {
             });
             Then::PatientReply(reply)
         }));
-        self.journal.push(decision);
+        self.seal(decision);
         Ok(())
     }
 }

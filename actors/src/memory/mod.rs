@@ -9,12 +9,13 @@ mod answers;
 mod check;
 mod checkpoint;
 mod cursor;
+mod decision;
 mod embed;
 mod facade;
 mod forget;
 mod index;
-mod journal;
 mod messages;
+mod names;
 mod place;
 mod port;
 mod reads;
@@ -33,7 +34,7 @@ mod thread;
 mod traces;
 mod write;
 
-pub use check::{MAX_KEY, MAX_NAME, MAX_QUERY, MAX_TAGS, MAX_TTL, MAX_VALUE};
+pub use check::{MAX_QUERY, MAX_TAGS, MAX_TTL, MAX_VALUE};
 pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors};
 pub use facade::{Memory, MemoryOptions};
 pub use index::{IndexOptions, IndexStats, Indexes, Ranking, ShardStats};
@@ -41,6 +42,7 @@ pub use messages::{
     Forgotten, Hit, IndexState, ListAsk, Mode, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
     StoreReply,
 };
+pub use names::{MAX_KEY, MAX_NAME, NAMESPACE, Unfit, is_namespace, unfit};
 pub use place::{change as change_key, entry as entry_key, of_owner, of_space, vector as vector_key};
 pub use port::{
     Applied, AppliedKind, Candidate, Candidates, Explain, Highlight, Index, IndexAsk, IndexFigures, IndexHealth,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use muster_store::{Order, Scan, StoreError, StoreHandle, Tree};
 
-use super::check;
 use super::cursor;
 use super::facade::MemoryOptions;
 use super::messages::{ListAsk, SpaceStats};
+use super::names::MAX_KEY;
 use super::place;
 use super::record::{EntryId, EntryRecord, Owner, Place, Space, Tally};
 use super::stored;
@@ -36,7 +36,7 @@ pub(super) fn named(
     by: &By,
 ) -> Result<Option<EntryRecord>, StoreError> {
     let (store, settings) = (&options.store, &options.settings);
-    if (1..=check::MAX_KEY).contains(&key_or_id.len()) {
+    if (1..=MAX_KEY).contains(&key_or_id.len()) {
         let place = Place::new(settings.space(by, namespace), key_or_id);
         if let Some(entry) = stored::entry(store, &place)? {
             return Ok(Some(entry));

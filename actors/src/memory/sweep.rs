@@ -6,12 +6,13 @@ use muster_store::{Op, Order, Scan, StoreError, Tree};
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::journal::{Decision, Then};
+use super::decision::{Decision, Then};
 use super::place;
 use super::state::{self, End, Ended};
 use super::stored;
 use super::write::restarting;
 use crate::Error;
+use crate::journal::Journalled;
 
 /// Ends that one decision looks at.
 const SLICE: usize = 256;
@@ -43,7 +44,7 @@ impl MemoryWriter {
         match self.sweep_slice() {
             Ok(Some(decision)) => {
                 self.sweep.under_way = true;
-                self.journal.push(decision);
+                self.seal(decision);
             }
             Ok(None) => self.end_sweep(),
             Err(error) => {

@@ -1,6 +1,6 @@
 //! The thread of an entry whose client names none.
 
-use super::check::MAX_NAME;
+use super::names::MAX_NAME;
 
 /// Tags that say which conversation an entry is part of, from the widest to the narrowest.
 const PREFIXES: [&str; 4] = ["conversation:", "conv:", "thread:", "session:"];

@@ -10,13 +10,14 @@ use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
 use super::answers::{self, Answer, Said, Waiting};
-use super::journal::{Decision, Reply, Then};
+use super::decision::{Decision, Reply, Then};
 use super::messages::{Precondition, StoreReply};
 use super::port::{NewVector, Taken};
 use super::record::{EntryId, Place};
 use super::state::{self, Draft, Refused, Stored};
 use super::tallies::whole;
 use crate::idempotency::Idempotency;
+use crate::journal::Journalled;
 use crate::{Error, Kind};
 
 /// Writes of one decision: past it, what is left of a request goes into the next.
@@ -85,7 +86,7 @@ impl MemoryWriter {
         let (mut outcomes, mut decision) = (Vec::with_capacity(store.drafts.len()), Decision::default());
         for draft in &store.drafts {
             if decision.ops.len() > MAX_OPS {
-                self.journal.push(std::mem::take(&mut decision));
+                self.seal(std::mem::take(&mut decision));
             }
             outcomes.push(self.store_one(draft, &mut decision));
         }
@@ -138,7 +139,7 @@ impl MemoryWriter {
         let (reply, answered) = answer(finish);
         // Behind what it rests on, even where it writes nothing.
         decision.then.push(Then::Reply(reply));
-        self.journal.push(decision);
+        self.seal(decision);
         self.flush(context);
         answered
     }

@@ -6,31 +6,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix::fut::ActorFutureExt;
-use actix::{Actor, ActorContext, AsyncContext, Context, WrapFuture};
-use futures::FutureExt;
-use muster_store::{Batch, Rec, StoreError, StoreHandle, Tree};
+use actix::{Actor, AsyncContext, Context, WrapFuture};
+use muster_store::{Batch, Rec, StoreHandle, Tree};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::book::Book;
 use super::felt::KillTimes;
 use super::jobs::{Reports, Runner};
-use super::journal::{Journal, Landed, Then};
 use super::operate::Kept;
 use super::rate::Rate;
 use super::settings::{TaskSettings, TaskStats};
 use super::stored;
 use super::teller;
+use super::then::Then;
 use super::tray::Trays;
 use super::work::Work;
 use crate::feed::Publisher;
+use crate::journal::{Journal, Journalled, Landed};
 use crate::supervise::BuildError;
 use crate::{Clock, Error, Millis};
 
 /// How often it looks at what time has changed.
 const TICK: Duration = Duration::from_millis(100);
-/// How long a full store is let alone.
-const BUSY: Duration = Duration::from_millis(10);
 /// Most reports of one turn; others go first then.
 const REPORTS: usize = 128;
 
@@ -65,10 +63,10 @@ pub(super) struct Shared {
 }
 
 /// Owns live tasks.
-pub struct TaskActor {
+pub(super) struct TaskActor {
     pub(super) options: TaskOptions,
     pub(super) book: Book,
-    pub(super) journal: Journal,
+    pub(super) journal: Journal<Vec<Then>>,
     pub(super) runner: Runner,
     pub(super) rate: Rate,
     pub(super) stats: watch::Sender<TaskStats>,
@@ -82,9 +80,6 @@ pub struct TaskActor {
     pub(super) draining: Option<Drain>,
     /// The store takes no more: nothing is begun or accepted.
     pub(super) read_only: bool,
-    /// What is in memory is no longer what is stored.
-    pub(super) broken: bool,
-    busy: Option<(u64, Batch)>,
     /// Ends the telling of logs with the actor.
     teller: Option<DropGuard>,
 }
@@ -140,8 +135,6 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
         jobs: 0,
         draining: None,
         read_only,
-        broken: false,
-        busy: None,
         teller: None,
     })
 }
@@ -165,6 +158,33 @@ impl Actor for TaskActor {
         self.teller = Some(life.clone().drop_guard());
         // Beside the actor: what steps log must not delay a control.
         self.runner.runtime.spawn(async move { life.run_until_cancelled(told).await });
+    }
+}
+
+impl Journalled for TaskActor {
+    type Then = Vec<Then>;
+
+    fn journal(&mut self) -> &mut Journal<Vec<Then>> {
+        &mut self.journal
+    }
+
+    fn store(&self) -> &StoreHandle {
+        &self.options.store
+    }
+
+    fn follow(&mut self, landed: Landed<Vec<Then>>, _: &mut Context<Self>) {
+        let then = landed.then.into_iter().flatten();
+        match landed.outcome {
+            Ok(()) => then.for_each(|each| self.act(each)),
+            Err(error) => {
+                tracing::error!(%error, "changes of tasks were not stored: starting again from what is");
+                for each in then {
+                    if let Then::Reply(reply) = each {
+                        reply(Err(Error::from(error.clone())));
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -193,64 +213,8 @@ impl TaskActor {
         }));
     }
 
-    /// Lets what was decided go to the store.
-    pub(super) fn flush(&mut self, context: &mut Context<Self>) {
-        while !self.broken && self.busy.is_none() {
-            let Some((number, batch)) = self.journal.depart() else { break };
-            self.send(number, batch, context);
-        }
-        if self.broken {
-            // Started again, it has what is stored.
-            context.stop();
-        }
-    }
-
-    fn send(&mut self, number: u64, batch: Batch, context: &mut Context<Self>) {
-        if batch.ops.is_empty() {
-            return self.landed(number, Ok(()));
-        }
-        let again = batch.clone();
-        let mut commit = self.options.store.commit(batch);
-        match (&mut commit).now_or_never() {
-            Some(Err(StoreError::Busy)) => {
-                self.busy = Some((number, again));
-                context.run_later(BUSY, |actor, context| {
-                    if let Some((number, batch)) = actor.busy.take() {
-                        actor.send(number, batch, context);
-                    }
-                    actor.flush(context);
-                });
-            }
-            Some(outcome) => self.landed(number, outcome),
-            None => {
-                let commit = commit.into_actor(self);
-                context.spawn(commit.map(move |outcome, actor, context: &mut Context<Self>| {
-                    actor.landed(number, outcome);
-                    actor.flush(context);
-                }));
-            }
-        }
-    }
-
-    fn landed(&mut self, number: u64, outcome: Result<(), StoreError>) {
-        for Landed { then, outcome } in self.journal.arrive(number, outcome) {
-            match outcome {
-                Ok(()) => then.into_iter().for_each(|each| self.follow(each)),
-                Err(error) => {
-                    tracing::error!(%error, "changes of tasks were not stored: starting again from what is");
-                    self.broken = true;
-                    for each in then {
-                        if let Then::Reply(reply) = each {
-                            reply(Err(Error::from(error.clone())));
-                        }
-                    }
-                }
-            }
-        }
-    }
-
     /// Does what waited for a decision to be durable.
-    fn follow(&mut self, then: Then) {
+    fn act(&mut self, then: Then) {
         match then {
             Then::Abort(job) => drop(job),
             Then::Tell(events) => self.options.publisher.tell(events),

@@ -7,17 +7,18 @@ use serde_json::json;
 
 use super::actor::TaskActor;
 use super::book::Entry;
-use super::journal::Then;
 use super::record::{Estimate, TaskRecord};
 use super::state::{Event, Inner, Task};
 use super::stored;
+use super::then::Then;
 use super::unit::{Unit, Write, answer};
 use super::work::Next;
 use crate::idempotency::Idempotency;
+use crate::journal::Journalled;
 use crate::{Error, Kind};
 
 /// Decisions that may wait for the store; with more of them a new task is turned away.
-const MAX_UNDECIDED: u64 = 20_000;
+const MAX_UNDURABLE: u64 = 20_000;
 
 /// A task that may run, to be accepted.
 #[derive(Message)]
@@ -53,7 +54,7 @@ impl TaskActor {
         if self.draining.is_some() {
             return full("the server is about to end: no task is accepted".to_owned(), 5);
         }
-        if self.book.entries.len() >= self.options.settings.max_live || self.journal.undecided() > MAX_UNDECIDED {
+        if self.book.entries.len() >= self.options.settings.max_live || self.journal.undurable() > MAX_UNDURABLE {
             return full("as many tasks live as the server takes: try again later".to_owned(), 10);
         }
         let most = self.options.settings.queue_per_key;

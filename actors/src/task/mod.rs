@@ -12,7 +12,6 @@ mod events;
 mod felt;
 mod history;
 mod jobs;
-mod journal;
 mod messages;
 mod new;
 mod operate;
@@ -29,13 +28,14 @@ mod tasks;
 mod teller;
 #[cfg(test)]
 mod tests;
+mod then;
 mod tick;
 mod tray;
 mod turn;
 mod unit;
 mod work;
 
-pub use actor::{TaskActor, TaskOptions};
+pub use actor::TaskOptions;
 pub use felt::KillTimes;
 pub use messages::{
     Abort, Asker, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Effective, Filter, FirstPhase, NewTask,

@@ -10,15 +10,16 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::actor::TaskActor;
-use super::journal::Then;
 use super::messages::{Asker, Control, ControlReply, Verb};
 use super::record::Status;
 use super::state::{Refused, Task, Turn};
 use super::stored;
+use super::then::Then;
 use super::unit::{Unit, Write, answer};
 use super::work::Admission;
 use crate::audit::AuditEntry;
 use crate::idempotency::Idempotency;
+use crate::journal::Journalled;
 use crate::{Error, Kind};
 
 /// One control of one task.

@@ -8,12 +8,13 @@ use tokio::sync::oneshot;
 use super::actor::TaskActor;
 use super::book::Entry;
 use super::events::AGENTS;
-use super::journal::Then;
 use super::messages::{Asker, Filter, Reach};
 use super::record::TaskRecord;
+use super::then::Then;
 use super::unit::{Unit, answer};
 use crate::feed::{Denied, SnapshotAsk, StateItem, Viewer};
 use crate::identity::Permission;
+use crate::journal::Journalled;
 use crate::{Error, Kind};
 
 /// Most who wait for one task's next change.

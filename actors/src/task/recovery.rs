@@ -11,6 +11,7 @@ use super::record::{Status, TaskError};
 use super::state::Event;
 use super::unit::{Unit, Write, answer};
 use crate::Error;
+use crate::journal::Journalled;
 
 /// Ends in order: no step begins any more, those in flight may end within the grace.
 #[derive(Message)]

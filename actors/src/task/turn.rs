@@ -8,10 +8,10 @@ use super::actor::TaskActor;
 use super::book::Seat;
 use super::events;
 use super::jobs::{Begin, Job, Read, Report, Said, What};
-use super::journal::Then;
 use super::record::Status;
 use super::state::Event;
 use super::stored::StoredStep;
+use super::then::Then;
 use super::unit::Unit;
 use super::work::{Next, Retry, StepAsk, StepError, StepSpec, View};
 

@@ -10,10 +10,10 @@ use super::actor::TaskActor;
 use super::events;
 use super::felt::Stopwatch;
 use super::jobs::What;
-use super::journal::{Reply, Then};
 use super::record::{JournalEntry, Status};
 use super::state::{Event, Illegal, Task, Turn};
 use super::stored;
+use super::then::{Reply, Then};
 use crate::feed;
 
 /// What is decided in one turn.
@@ -156,7 +156,7 @@ impl TaskActor {
         if let Err(error) = stored::ops(&mut entry.task, entry.args_apart, entries, &mut unit.ops) {
             // Every part of it is bounded: this is a fault of ours, and going on would tell what is not stored.
             tracing::error!(task = %id, %error, "a task cannot be stored");
-            self.broken = true;
+            self.journal.fail();
         }
         if !entry.waiters.is_empty() {
             let record = entry.shown(now);

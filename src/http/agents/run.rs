@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::ask;
 use crate::body::{Fields, FromJson};
+use crate::envelope::Given;
 use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{AgentsRun, Sent, acting};
 
@@ -94,9 +95,7 @@ pub async fn run(
     let record = app.agency.tasks.run(new, &asker, named).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
     // One that is older than the request is the first answer, given again.
-    if is_named && record.created_at < began {
-        response.insert_header(("Idempotency-Replayed", "true"));
-    }
+    Given::again_if(is_named && record.created_at < began).tell(&mut response);
     let estimated_seconds = (record.estimate.p50_seconds + record.estimate.queue_seconds).max(1);
     Ok(response.json(TaskBegun {
         task_id: record.id,

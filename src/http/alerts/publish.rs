@@ -7,7 +7,7 @@ use muster_actors::alert::AlertState;
 use super::body::{AlertBody, ConfirmBody, DraftBody, DraftSchema, RejectBody, missing};
 use crate::app::App;
 use crate::ask;
-use crate::envelope::{self, Data};
+use crate::envelope::{self, Data, Given};
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{AlertsPublish, Sent, by_of};
 
@@ -37,9 +37,7 @@ pub async fn publish(
     let waits = alert.state == AlertState::PendingSecond;
     let mut response = if waits { HttpResponse::Accepted() } else { HttpResponse::Created() };
     response.insert_header((LOCATION, format!("/api/v1/alerts/{}", alert.id)));
-    if answer.replayed {
-        response.insert_header(("Idempotency-Replayed", "true"));
-    }
+    Given::again_if(answer.replayed).tell(&mut response);
     Ok(response.json(Data { success: true, data: alert }))
 }
 

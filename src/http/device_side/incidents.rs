@@ -13,7 +13,7 @@ use super::device;
 use crate::app::App;
 use crate::ask;
 use crate::body::{Fields, FromJson};
-use crate::envelope::{Data, etag};
+use crate::envelope::{Data, Given, etag};
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{AnyDevice, Sent, by_of};
 
@@ -123,8 +123,6 @@ pub async fn report(
     let incident = incident.ok_or_else(|| Error::new(Kind::Internal, "a report was answered without its incident"))?;
     let mut response = if answer.attached { HttpResponse::Ok() } else { HttpResponse::Created() };
     response.insert_header((ETAG, etag(incident.version)));
-    if answer.replayed {
-        response.insert_header(("Idempotency-Replayed", "true"));
-    }
+    Given::again_if(answer.replayed).tell(&mut response);
     Ok(response.json(Data { success: true, data: ReportedBody::new(incident, answer.attached) }))
 }

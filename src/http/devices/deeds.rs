@@ -27,7 +27,7 @@ pub async fn command(
     let by = by_of(&http)?;
     let idempotency = ask::idempotency(&http, by.id(), &request.sent)?;
     let ordered = app.devices.command(id.into_inner(), request.body.into(), by, idempotency).await?;
-    let given = if ordered.replayed { Given::Again } else { Given::First };
+    let given = Given::again_if(ordered.replayed);
     Ok(envelope::created(ordered.command, given))
 }
 

@@ -61,7 +61,7 @@ pub async fn create(
     let by = by_of(&http)?;
     let idempotency = ask::idempotency(&http, by.id(), &request.sent)?;
     let made = app.devices.register(request.body.into_new(), by, idempotency).await?;
-    let given = if made.replayed { Given::Again } else { Given::First };
+    let given = Given::again_if(made.replayed);
     let private_key = made.private_key.map(|key| key.expose().clone());
     Ok(envelope::created(KeyedBody { device: made.device, private_key }, given))
 }

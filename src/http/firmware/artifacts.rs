@@ -48,7 +48,7 @@ pub async fn create(
     let by = by_of(&http)?;
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
     let made = app.firmware.create_artifact(request.body.into(), by, named).await?;
-    Ok(envelope::created(made.data, if made.replayed { Given::Again } else { Given::First }))
+    Ok(envelope::created(made.data, Given::again_if(made.replayed)))
 }
 
 /// One artifact. Needs `firmware:read`.

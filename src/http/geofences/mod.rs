@@ -66,7 +66,7 @@ async fn create(
     let none = || HttpError::new(Kind::Internal, "a geofence without a geometry was read");
     let new = request.body.fence().ok_or_else(none)?;
     let made = app.geofences.create(new, by, idempotency).await?;
-    let given = if made.replayed { Given::Again } else { Given::First };
+    let given = Given::again_if(made.replayed);
     Ok(envelope::created(FenceBody::from(&*made.fence), given))
 }
 

@@ -8,7 +8,7 @@ use super::body::{NoteBody, PatchBody, PatchSchema, ReportBody, ReportSchema, Re
 use super::shown::{IncidentBody, Reported, ReportedIncident, Shown, changed, of};
 use crate::app::App;
 use crate::ask;
-use crate::envelope::{self, Data, etag};
+use crate::envelope::{self, Data, Given, etag};
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{IncidentsWrite, Sent, by_of};
 
@@ -35,9 +35,7 @@ pub async fn report(
     let mut response = if answer.attached { HttpResponse::Ok() } else { HttpResponse::Created() };
     response.insert_header((ETAG, etag(incident.version)));
     response.insert_header((LOCATION, format!("/api/v1/incidents/{}", incident.id)));
-    if answer.replayed {
-        response.insert_header(("Idempotency-Replayed", "true"));
-    }
+    Given::again_if(answer.replayed).tell(&mut response);
     let data = Reported { shown: Shown::new(incident), attached: answer.attached };
     Ok(response.json(Data { success: true, data }))
 }
@@ -86,11 +84,7 @@ pub async fn note(
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
     let NoteBody { text, data } = request.body;
     let answer = app.incidents.note(by, named, id.into_inner(), text, data).await?;
-    Ok(envelope::created(Shown::new(of(&answer)?), given(answer.replayed)))
-}
-
-const fn given(replayed: bool) -> envelope::Given {
-    if replayed { envelope::Given::Again } else { envelope::Given::First }
+    Ok(envelope::created(Shown::new(of(&answer)?), Given::again_if(answer.replayed)))
 }
 
 /// Asks for a resource, or says that one is there. Needs `incidents:write`.
@@ -114,7 +108,7 @@ pub async fn add(
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
     let what = ResourceAct::Add(request.body.into());
     let answer = app.incidents.resources(by, named, id.into_inner(), if_match, what).await?;
-    Ok(envelope::created(Shown::new(of(&answer)?), given(answer.replayed)))
+    Ok(envelope::created(Shown::new(of(&answer)?), Given::again_if(answer.replayed)))
 }
 
 /// Moves or changes a resource: one step on, or released. Needs `incidents:write`.

@@ -12,6 +12,7 @@ use super::shown::EntryBody;
 use crate::app::App;
 use crate::ask;
 use crate::body::{Fields, FromJson};
+use crate::envelope::Given;
 use crate::error::{Dialect, ErrorAgent, HttpError, body, status};
 use crate::guard::{MemoryUse, Sent, acting};
 
@@ -92,8 +93,6 @@ pub async fn store_many(
     let replayed = results.iter().any(|result| result.as_ref().is_ok_and(|reply| reply.replayed));
     app.metrics.memory_writes("store", results.iter().filter(|result| result.is_ok()).count() as u64);
     let mut response = HttpResponse::Ok();
-    if replayed {
-        response.insert_header(("Idempotency-Replayed", "true"));
-    }
+    Given::again_if(replayed).tell(&mut response);
     Ok(response.json(BatchAnswer { results: results.into_iter().map(|result| told(&app, result)).collect() }))
 }

@@ -1,6 +1,6 @@
 //! An entry as it is sent: every check of a field, told at once.
 
-use muster_actors::memory::{MAX_KEY, MAX_NAME, MAX_TAGS, MAX_TTL, MAX_VALUE, NewEntry};
+use muster_actors::memory::{self as rules, MAX_KEY, MAX_NAME, MAX_TAGS, MAX_TTL, MAX_VALUE, NewEntry, Unfit};
 use utoipa::ToSchema;
 
 use crate::body::{Fields, FromJson};
@@ -49,8 +49,8 @@ impl FromJson for SentEntry {
             fields.fail("value", format!("must be at most {MAX_VALUE} bytes"));
         }
         let namespace = fields.string("namespace");
-        if namespace.as_deref().is_some_and(|name| !is_namespace(name)) {
-            fields.fail("namespace", NAMESPACE);
+        if let Some(why) = namespace.as_deref().and_then(unfit_namespace) {
+            fields.fail("namespace", why);
         }
         let language = fields.string("language");
         if language.as_deref().is_some_and(|code| !is_language(code)) {
@@ -81,11 +81,11 @@ fn named(fields: &mut Fields<'_>, name: &str, most: usize) -> Option<String> {
 }
 
 /// What keeps a text from being a key, a tag or a thread of at most `most` bytes.
-pub(super) fn unfit(text: &str, most: usize) -> Option<String> {
-    if text.is_empty() || text.len() > most {
-        return Some(format!("must be 1 to {most} bytes"));
-    }
-    text.chars().any(char::is_control).then(|| "must have no control characters".to_owned())
+fn unfit(text: &str, most: usize) -> Option<String> {
+    Some(match rules::unfit(text, most)? {
+        Unfit::Length => format!("must be 1 to {most} bytes"),
+        Unfit::Control => "must have no control characters".to_owned(),
+    })
 }
 
 /// What keeps a text from being a key.
@@ -104,12 +104,14 @@ pub(super) fn unfit_thread(text: &str) -> Option<String> {
     unfit(text, MAX_NAME)
 }
 
-/// What a name must be to be a namespace's.
-pub(super) const NAMESPACE: &str = "must be 1 to 128 of A-Z a-z 0-9 . _ : / -";
+/// What keeps a text from being an owner.
+pub(super) fn unfit_owner(text: &str) -> Option<String> {
+    unfit(text, MAX_NAME)
+}
 
-pub(super) fn is_namespace(name: &str) -> bool {
-    (1..=MAX_NAME).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte))
+/// What keeps a text from being a namespace.
+pub(super) fn unfit_namespace(text: &str) -> Option<String> {
+    (!rules::is_namespace(text)).then(|| format!("must be {}", rules::NAMESPACE))
 }
 
 fn is_language(code: &str) -> bool {

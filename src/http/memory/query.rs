@@ -8,7 +8,7 @@ use muster_actors::memory::MAX_TAGS;
 use muster_actors::page::PageAsk;
 use muster_actors::{Error, FieldError, Kind};
 
-use super::entry::{NAMESPACE, is_namespace, unfit_key, unfit_tag, unfit_thread};
+use super::entry::{unfit_key, unfit_namespace, unfit_tag, unfit_thread};
 
 /// A query as it was sent: names may come more than once, of those that take one value the last counts.
 pub(super) type Pairs = Vec<(String, String)>;
@@ -60,7 +60,7 @@ impl<'a> Query<'a> {
     }
 
     pub(super) fn namespace(&mut self) -> Option<String> {
-        self.fit("namespace", |name| (!is_namespace(name)).then(|| NAMESPACE.to_owned()))
+        self.fit("namespace", unfit_namespace)
     }
 
     pub(super) fn key(&mut self) -> Option<String> {

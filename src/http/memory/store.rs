@@ -10,7 +10,7 @@ use super::entry::{SentEntry, StoreBody};
 use super::shown::EntryBody;
 use crate::app::App;
 use crate::ask;
-use crate::envelope::etag;
+use crate::envelope::{Given, etag};
 use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{MemoryUse, Sent, acting};
 
@@ -61,8 +61,6 @@ pub async fn store(
     app.metrics.memory_writes("store", 1);
     let mut response = HttpResponse::build(if created { StatusCode::CREATED } else { StatusCode::OK });
     response.insert_header((ETAG, etag(record.version.into())));
-    if replayed {
-        response.insert_header(("Idempotency-Replayed", "true"));
-    }
+    Given::again_if(replayed).tell(&mut response);
     Ok(response.json(EntryBody::new(&record, Some(index_state))))
 }

@@ -66,7 +66,7 @@ async fn create(
     let NewUserBody { email, password, name, role, grants } = request.body;
     let new = NewUser { email, name: name.unwrap_or_default(), role, grants: grants.unwrap_or_default() };
     let made = app.identity.create_user(by, new, password, idempotency).await?;
-    let given = if made.given == Made::Before { Given::Again } else { Given::First };
+    let given = Given::again_if(made.given == Made::Before);
     Ok(envelope::created(UserBody::from(&*made.user), given))
 }
 

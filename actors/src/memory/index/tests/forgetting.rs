@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::site::*;
 use crate::memory::embed::tests::model::Words;
+use crate::memory::index::Indexes;
 use crate::memory::port::Taken;
 use crate::memory::record::Owner;
 use crate::world;
@@ -21,6 +22,24 @@ fn holding(folder: &Path) -> Vec<String> {
     names.chain(folders.iter().flat_map(|folder| holding(folder))).collect()
 }
 
+/// Where a server saved an entry with the secret, and is over.
+fn saved() -> Arc<Site> {
+    let site = Site::new();
+    let server = Arc::clone(&site);
+    world::run(|tree| async move {
+        let indexes = server.start(&tree).await;
+        server.tell(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
+        indexes.checkpoint().await.unwrap();
+    });
+    site
+}
+
+/// Once this is over, it was said to be done.
+async fn forget(site: &Site, indexes: &Indexes, owner: &str) {
+    let gone = site.forget(&Owner::new(owner)).await;
+    assert_eq!(told(indexes, gone).await, Taken::All);
+}
+
 #[test]
 fn an_owner_who_is_forgotten_is_in_no_file() {
     let site = Site::new();
@@ -31,11 +50,9 @@ fn an_owner_who_is_forgotten_is_in_no_file() {
         }
         indexes.checkpoint().await.unwrap();
         assert!(!holding(&site.folder()).is_empty(), "the test looks where it is");
-        let gone = site.forget(&Owner::new("key_2")).await;
-        assert_eq!(told(&indexes, gone).await, Taken::All);
+        forget(&site, &indexes, "key_2").await;
         assert!(!holding(&site.folder()).is_empty(), "the other's are there");
-        let gone = site.forget(&Owner::new("key_1")).await;
-        assert_eq!(told(&indexes, gone).await, Taken::All);
+        forget(&site, &indexes, "key_1").await;
         assert_eq!(holding(&site.folder()), [""; 0], "once it says so, nothing is left");
         assert_eq!(found(&indexes, "key_1", "fox").await.len(), 0);
         assert_eq!(indexes.stats().await.entries, 0);
@@ -44,13 +61,7 @@ fn an_owner_who_is_forgotten_is_in_no_file() {
 
 #[test]
 fn what_was_set_aside_goes_with_the_owner() {
-    let site = Site::new();
-    let server = Arc::clone(&site);
-    world::run(|tree| async move {
-        let indexes = server.start(&tree).await;
-        server.tell(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
-        indexes.checkpoint().await.unwrap();
-    });
+    let site = saved();
     let pack = site.files().into_iter().find(|name| name.ends_with(".idx")).unwrap();
     let mut bytes = fs::read(site.folder().join(&pack)).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
@@ -58,26 +69,18 @@ fn what_was_set_aside_goes_with_the_owner() {
     world::run(|tree| async move {
         let indexes = site.start(&tree).await;
         assert!(!holding(&site.folder().join("aside")).is_empty());
-        let gone = site.forget(&Owner::new("key_1")).await;
-        assert_eq!(told(&indexes, gone).await, Taken::All);
+        forget(&site, &indexes, "key_1").await;
         assert_eq!(holding(&site.folder()), [""; 0]);
     });
 }
 
 #[test]
 fn an_owner_is_forgotten_while_a_shard_is_loaded() {
-    let site = Site::new();
-    let server = Arc::clone(&site);
-    world::run(|tree| async move {
-        let indexes = server.start(&tree).await;
-        server.tell(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
-        indexes.checkpoint().await.unwrap();
-    });
+    let site = saved();
     world::run(|tree| async move {
         let indexes = site.begin(&tree, site.options(&Words::absent()));
         indexes.up().await;
-        let gone = site.forget(&Owner::new("key_1")).await;
-        assert_eq!(told(&indexes, gone).await, Taken::All);
+        forget(&site, &indexes, "key_1").await;
         assert_eq!(holding(&site.folder()), [""; 0]);
         ready(&indexes).await;
         assert_eq!(found(&indexes, "key_1", "fox").await.len(), 0);
