@@ -13,8 +13,8 @@ pub(super) struct Part<'a> {
 /// A collection's place among those that are searched, and an entry's in it.
 pub(super) type Place = (usize, DocNo);
 
-/// The entries that are worth to be scored by both sides, in order of their places, with BM25 where it is known: the
-/// best by words, the best by vector, and the neighbours of these, since a vector counts with its neighbours'. Their
+/// The entries that are worth to be scored by both sides, those of a collection together, with BM25 where it is known:
+/// the best by words, the best by vector, and the neighbours of these, since a vector counts with its neighbours'. Their
 /// number does not depend on the page that is asked for, so that pages are parts of one list.
 pub(super) fn candidates(
     parts: &[Part<'_>],
@@ -40,6 +40,11 @@ pub(super) fn candidates(
                 all.push(((place.0, doc), None));
             }
         }
+    }
+    if mode == Mode::Text {
+        // One side names nothing twice.
+        all.sort_by_key(|(place, _)| place.0);
+        return all;
     }
     // Of one that both name, the first has its score.
     all.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.is_none().cmp(&b.1.is_none())));

@@ -31,13 +31,19 @@ impl Item<'_> {
     }
 
     pub(super) fn positions(&self) -> impl Iterator<Item = u32> {
-        let mut places = self.places;
-        let mut last = 0_u32;
-        std::iter::from_fn(move || {
-            last = last.checked_add(varint::read_u32(&mut places)?)?;
-            Some(last)
-        })
+        positions(self.places, u32::MAX)
     }
+}
+
+/// The positions of which these are the gaps, as many as are asked for.
+#[inline]
+pub(super) fn positions(mut places: &[u8], count: u32) -> impl Iterator<Item = u32> {
+    let (mut last, mut left) = (0_u32, count);
+    std::iter::from_fn(move || {
+        left = left.checked_sub(1)?;
+        last = last.checked_add(varint::read_u32(&mut places)?)?;
+        Some(last)
+    })
 }
 
 /// The gaps of rising positions, as [`Item::places`] has them, and how many they are.
@@ -123,28 +129,14 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-impl<'a> Items<'a> {
-    /// The first from `doc` on. Of what is passed only the heads are read one by one.
-    pub(super) fn seek(&mut self, doc: u32) -> Option<Item<'a>> {
-        let mut passed = 0_u32;
-        let (doc, count) = self.counts.find(|(found, count)| {
-            let is_before = *found < doc;
-            passed = passed.saturating_add(if is_before { *count } else { 0 });
-            !is_before
-        })?;
-        let places = self.places.get(length_of(self.places, passed)..)?;
-        let (places, rest) = places.split_at_checked(length_of(places, count))?;
-        self.places = rest;
-        Some(Item { doc, count, places })
-    }
-}
-
 /// Bytes of the first numbers.
 pub(super) fn length_of(bytes: &[u8], numbers: u32) -> usize {
     let (mut at, mut left) = (0, numbers);
     // Each number ends with the one of its bytes whose highest bit is clear: eight are counted at once.
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        let ends = (!u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080).count_ones();
+        let ends = (!u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080) >> 7;
+        // The sum of the bytes, in the highest.
+        let ends = (ends.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32;
         if ends >= left {
             break;
         }

@@ -6,6 +6,7 @@
 mod block;
 mod bm25;
 mod codec;
+mod cursor;
 mod dictionary;
 mod documents;
 mod explain;

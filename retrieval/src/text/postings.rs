@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::block::{BLOCK, BLOCK_BYTES, Block, Item, Items, View, with, without, write_head};
+use super::block::{BLOCK, BLOCK_BYTES, Block, Item, View, with, without, write_head};
+use super::cursor::Cursor;
 
 /// Postings up to which a term has one block and nothing around it.
 const SMALL: u32 = 16;
@@ -61,7 +62,7 @@ impl Postings {
             Self::Small(bytes) => (View::unpack(bytes), &[]),
             Self::Many(list) => (View::default(), &list.blocks),
         };
-        Cursor { items: view.items(), blocks }
+        Cursor::new(view, blocks)
     }
 
     /// Its blocks as they are stored.
@@ -173,26 +174,6 @@ fn append(bytes: &mut Vec<u8>, item: Item<'_>) -> bool {
         *length = first;
     }
     true
-}
-
-/// Goes through postings, skipping blocks that are not looked for.
-pub(super) struct Cursor<'a> {
-    items: Items<'a>,
-    blocks: &'a [Arc<Block>],
-}
-
-impl<'a> Cursor<'a> {
-    /// The first from `doc` on. What is before is passed.
-    pub(super) fn seek(&mut self, doc: u32) -> Option<Item<'a>> {
-        loop {
-            if let Some(item) = self.items.seek(doc) {
-                return Some(item);
-            }
-            let skipped = self.blocks.iter().take_while(|block| block.last < doc).count();
-            let (first, rest) = self.blocks.get(skipped..)?.split_first()?;
-            (self.items, self.blocks) = (first.view().items(), rest);
-        }
-    }
 }
 
 impl List {

@@ -1,10 +1,11 @@
-use super::block::Item;
+use std::cmp::Ordering;
+
 use super::postings::Postings;
 use super::{Bm25, Statistics, TextIndex, TextQuery};
 
-/// Postings that are gone through to find a query's pairs: two words that nearly every one of a million entries holds are
-/// not looked for together.
-const MAX_POSTINGS: usize = 1_000_000;
+/// Postings that are gone through to find a query's pairs, about a millisecond of work: words that a great part of a
+/// large collection holds are not looked for together. Rare words' pairs come first, and tell the most.
+const MAX_POSTINGS: usize = 250_000;
 
 /// A query as one index knows it: valid until the index changes.
 #[derive(Debug, Clone)]
@@ -110,16 +111,16 @@ fn together(first: &Postings, second: &Postings) -> Vec<(u32, u32)> {
     let (mut left, mut right) = (first.cursor(), second.cursor());
     let (mut one, mut other) = (left.seek(0), right.seek(0));
     while let (Some(a), Some(b)) = (one, other) {
-        match a.doc.cmp(&b.doc) {
-            std::cmp::Ordering::Less => one = left.seek(b.doc),
-            std::cmp::Ordering::Greater => other = right.seek(a.doc),
-            std::cmp::Ordering::Equal => {
-                let count = adjacent(&a, &b);
+        match a.cmp(&b) {
+            Ordering::Less => one = left.seek(b),
+            Ordering::Greater => other = right.seek(a),
+            Ordering::Equal => {
+                let count = adjacent(left.positions(), right.positions());
                 if count > 0 {
-                    found.push((a.doc, count));
+                    found.push((a, count));
                 }
-                one = left.seek(a.doc.saturating_add(1));
-                other = right.seek(a.doc.saturating_add(1));
+                one = left.seek(a.saturating_add(1));
+                other = right.seek(a.saturating_add(1));
             }
         }
     }
@@ -127,12 +128,14 @@ fn together(first: &Postings, second: &Postings) -> Vec<(u32, u32)> {
 }
 
 /// How many positions of `first` are one before one of `second`.
-fn adjacent(first: &Item<'_>, second: &Item<'_>) -> u32 {
-    let mut after = second.positions().peekable();
-    let mut count = 0;
-    for position in first.positions() {
-        while after.next_if(|other| *other <= position).is_some() {}
-        count += u32::from(after.peek() == Some(&position.saturating_add(1)));
+fn adjacent(first: impl Iterator<Item = u32>, mut second: impl Iterator<Item = u32>) -> u32 {
+    let (mut count, mut after) = (0, second.next());
+    for position in first {
+        while after.is_some_and(|other| other <= position) {
+            after = second.next();
+        }
+        let Some(other) = after else { break };
+        count += u32::from(other - 1 == position);
     }
     count
 }

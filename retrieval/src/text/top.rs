@@ -1,14 +1,14 @@
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
 use crate::DocNo;
 
 /// The best of many scores.
 pub(super) struct Top {
     limit: usize,
-    /// The worst of the best is on top.
-    heap: BinaryHeap<Scored>,
-    /// Its score; 0 while there is room.
+    /// The best so far and some more: cut back to the limit when they are twice as many, which costs less than to keep
+    /// the best in order.
+    kept: Vec<Scored>,
+    /// The score of the last of the best at the last cut; 0 before.
     least: f32,
 }
 
@@ -40,8 +40,8 @@ impl PartialEq for Scored {
 impl Eq for Scored {}
 
 impl Top {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, heap: BinaryHeap::new(), least: 0.0 }
+    pub(super) const fn new(limit: usize) -> Self {
+        Self { limit, kept: Vec::new(), least: 0.0 }
     }
 
     pub(super) const fn limit(&self) -> usize {
@@ -51,30 +51,30 @@ impl Top {
     #[inline]
     pub(super) fn offer(&mut self, doc: u32, score: f32) {
         if score >= self.least {
-            self.take(Scored { score, doc });
+            self.kept.push(Scored { score, doc });
+            if self.kept.len() >= self.limit.saturating_mul(2) {
+                self.cut();
+            }
         }
     }
 
-    fn take(&mut self, scored: Scored) {
-        if self.heap.len() < self.limit {
-            self.heap.push(scored);
-        } else if let Some(mut worst) = self.heap.peek_mut()
-            && scored < *worst
-        {
-            *worst = scored;
-        }
-        if self.heap.len() >= self.limit {
-            self.least = self.heap.peek().map_or(0.0, |worst| worst.score);
-        }
+    fn cut(&mut self) {
+        let Some(last) = self.limit.checked_sub(1).filter(|last| *last < self.kept.len()) else { return };
+        let (_, worst, _) = self.kept.select_nth_unstable(last);
+        self.least = worst.score;
+        self.kept.truncate(self.limit);
     }
 
     /// What a score must reach to be among the best; 0 while there is room.
-    pub(super) const fn least(&self) -> f32 {
+    pub(super) fn least(mut self) -> f32 {
+        self.cut();
         self.least
     }
 
     /// Best first.
-    pub(super) fn into_sorted(self) -> Vec<(DocNo, f32)> {
-        self.heap.into_sorted_vec().into_iter().map(|scored| (DocNo(scored.doc), scored.score)).collect()
+    pub(super) fn into_sorted(mut self) -> Vec<(DocNo, f32)> {
+        self.cut();
+        self.kept.sort_unstable();
+        self.kept.into_iter().map(|scored| (DocNo(scored.doc), scored.score)).collect()
     }
 }

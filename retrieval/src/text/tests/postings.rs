@@ -18,8 +18,11 @@ fn check(postings: &Postings, model: &Model) {
     let mut cursor = postings.cursor();
     let mut from = 0;
     for (doc, places) in model.iter().step_by(5) {
-        let item = cursor.seek((*doc).max(from)).unwrap();
-        assert_eq!((item.doc, item.positions().collect::<Vec<_>>()), (*doc, places.clone()));
+        assert_eq!(cursor.seek((*doc).max(from)), Some(*doc));
+        // Of every other one the positions are not read.
+        if doc % 2 == 0 {
+            assert_eq!(cursor.positions().collect::<Vec<_>>(), *places);
+        }
         from = doc + 1;
     }
     assert!(cursor.seek(u32::MAX).is_none());
