@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::world::{STORE, ask, encoded, found, get, key, keys, places, put, query, search, server};
+use super::world::{SEARCH, STORE, ask, encoded, found, get, key, keys, places, put, query, search, server};
 use crate::support::KEY;
 use crate::support::client::{PATIENCE, answer};
 use crate::support::server::Muster;
@@ -164,6 +164,11 @@ async fn long_queries_are_answered_or_refused() {
     let told = search(&client, &[("q", &format!("needle {}", many.get(..7_000).unwrap()))]).await;
     assert_eq!(keys(&told), ["k"], "what is cut is its end");
     assert!(told["warnings"].to_string().contains("512"), "and it is said: {}", told["warnings"]);
+    for (length, status) in [(65_536, 200), (65_537, 422), (100_000, 422), (2 << 20, 413)] {
+        let told = client.post(SEARCH, &json!({ "q": "a".repeat(length) })).await;
+        assert_eq!(told.status, status, "{length}: {}", told.text);
+    }
+    assert_eq!(places(&client.post(SEARCH, &json!({ "q": "a".repeat(100_000) })).await), ["body.q"]);
     // 60 KB fit an address, 100 KB do not: HTTP itself refuses those, and goes on.
     for (length, status) in [(60_000, "200"), (100_000, "4"), (300_000, "4")] {
         let told = raw(&muster, &format!("GET /api/memory/search?q={} HTTP/1.1", "a".repeat(length)));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::world::{ask, found, key, keys, places, put, search, server, store};
+use super::world::{SEARCH, ask, found, key, keys, places, put, search, server, store};
 
 #[tokio::test]
 async fn words_are_found_by_their_stems_whatever_their_case() {
@@ -187,4 +187,50 @@ async fn a_search_that_cannot_be_meant_is_refused_with_all_that_is_wrong() {
     let told = mode.json();
     assert_eq!(told["mode"], "text", "there is no model: text, and it says so");
     assert!(told["warnings"][0].as_str().unwrap().contains("model"), "{told}");
+}
+
+#[tokio::test]
+async fn a_body_asks_as_an_address_does() {
+    let muster = server();
+    let client = key(&muster).await;
+    for nth in 0..12 {
+        let tags = json!(["otter", if nth % 2 == 0 { "even" } else { "odd" }]);
+        let value = format!("the same otter {}", "again ".repeat(nth));
+        store(&client, &json!({ "key": format!("river/{nth}"), "value": value, "tags": tags })).await;
+    }
+    let said =
+        [("q", "otter again"), ("tags", "otter,even"), ("key_prefix", "river/"), ("limit", "2"), ("mode", "text")];
+    let body =
+        json!({ "q": "otter again", "tags": ["otter", "even"], "key_prefix": "river/", "limit": 2, "mode": "text" });
+    let (by_address, by_body) = (search(&client, &said).await, client.post(SEARCH, &body).await);
+    assert_eq!(by_body.status, 200, "{}", by_body.text);
+    let by_body = by_body.json();
+    for part in ["query", "mode", "results", "total", "next_cursor"] {
+        assert_eq!(by_address[part], by_body[part], "{part}");
+    }
+    assert_eq!((keys(&by_body).len(), &by_body["total"]), (2, &json!(6)));
+    // A page that one of them began the other goes on with.
+    let mut next = body.clone();
+    next["cursor"] = by_address["next_cursor"].clone();
+    next["explain"] = json!(true);
+    let next = client.post(SEARCH, &next).await.json();
+    assert_eq!(next["results"][0]["rank"], 3, "{next}");
+    assert!(next["results"][0]["explain"].is_object());
+}
+
+#[tokio::test]
+async fn all_that_is_wrong_with_a_body_is_told() {
+    let muster = server();
+    let client = key(&muster).await;
+    let bad = json!({
+        "q": " ", "mode": "guess", "limit": 0, "cursor": 7, "namespace": "a b", "tags": "one", "tags_any": ["fine", ""],
+        "key_prefix": "", "thread": "t".repeat(200), "min_score": 2, "half_life_days": -1, "mmr": "1", "explain": "yes",
+    });
+    let mut wrong: Vec<String> = bad.as_object().unwrap().keys().map(|name| format!("body.{name}")).collect();
+    wrong.retain(|place| place != "body.tags_any");
+    wrong.push("body.tags_any.1".to_owned());
+    wrong.sort();
+    assert_eq!(places(&client.post(SEARCH, &bad).await), wrong);
+    assert_eq!(places(&client.post(SEARCH, &json!({})).await), ["body.q"]);
+    assert_eq!(places(&client.post(SEARCH, &json!({ "q": "" })).await), ["body.q"]);
 }

@@ -95,6 +95,7 @@ async fn each_route_is_described_with_its_answers() {
         ("/api/memory/store", "post", &["200", "201", "409", "412", "413", "415", "422", "429", "503"][..]),
         ("/api/memory/batch", "post", &["200", "409", "413", "422"]),
         ("/api/memory/search", "get", &["200", "401", "403", "422", "503"]),
+        ("/api/memory/search", "post", &["200", "401", "403", "413", "415", "422", "503"]),
         ("/api/memory", "get", &["200", "422"]),
         ("/api/memory", "delete", &["204", "404", "412", "422"]),
         ("/api/memory/{key}", "get", &["200", "404"]),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::client::{Answer, Client, PATIENCE};
 use crate::support::server::Muster;
 
+pub const SEARCH: &str = "/api/memory/search";
 pub const STORE: &str = "/api/memory/store";
 
 const SETTINGS: &str = "

@@ -59,7 +59,7 @@ impl FromJson for SentEntry {
         Self(NewEntry {
             key: fields.require("key", key).unwrap_or_default(),
             value: fields.require("value", value).unwrap_or_default(),
-            tags: tags(fields),
+            tags: tags(fields, "tags"),
             ttl_seconds: fields
                 .integer("ttl_seconds", 1..=i64::try_from(MAX_TTL).unwrap_or(i64::MAX))
                 .and_then(|seconds| u64::try_from(seconds).ok()),
@@ -118,22 +118,23 @@ fn is_language(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-fn tags(fields: &mut Fields<'_>) -> Vec<String> {
-    let Some(value) = fields.value("tags") else { return Vec::new() };
+/// Tags, as an array.
+pub(super) fn tags(fields: &mut Fields<'_>, name: &str) -> Vec<String> {
+    let Some(value) = fields.value(name) else { return Vec::new() };
     let Some(items) = value.as_array() else {
-        fields.fail("tags", "must be an array of strings");
+        fields.fail(name, "must be an array of strings");
         return Vec::new();
     };
     if items.len() > MAX_TAGS {
-        fields.fail("tags", format!("must be at most {MAX_TAGS}"));
+        fields.fail(name, format!("must be at most {MAX_TAGS}"));
         return Vec::new();
     }
     let mut tags = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
         match item.as_str().map(|tag| (tag, unfit_tag(tag))) {
             Some((tag, None)) => tags.push(tag.to_owned()),
-            Some((_, Some(why))) => fields.fail(&format!("tags.{at}"), why),
-            None => fields.fail(&format!("tags.{at}"), "must be a string"),
+            Some((_, Some(why))) => fields.fail(&format!("{name}.{at}"), why),
+            None => fields.fail(&format!("{name}.{at}"), "must be a string"),
         }
     }
     tags

@@ -8,6 +8,7 @@ mod read;
 mod remove;
 mod search;
 mod shown;
+mod sought;
 mod stats;
 mod store;
 
@@ -23,7 +24,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource!("/api/memory", get => read::list, delete => remove::delete_named))
         .service(resource!("/api/memory/store", post => store::store))
         .service(resource!("/api/memory/batch", post => batch::store_many))
-        .service(resource!("/api/memory/search", get => search::search))
+        .service(resource!("/api/memory/search", get => search::search, post => search::search_by_body))
         .service(resource!("/api/memory/history", get => read::history))
         .service(resource!("/api/memory/stats", get => stats::stats))
         .service(resource!("/api/memory/owners/{owner}", delete => forget::forget))
@@ -36,6 +37,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
     store::store,
     batch::store_many,
     search::search,
+    search::search_by_body,
     read::list,
     read::get,
     read::history,

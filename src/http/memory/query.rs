@@ -14,7 +14,8 @@ use super::entry::{unfit_key, unfit_namespace, unfit_tag, unfit_thread};
 pub(super) type Pairs = Vec<(String, String)>;
 
 /// A cursor is a server's own text, and never long.
-const MAX_CURSOR: usize = 2_048;
+pub(super) const MAX_CURSOR: usize = 2_048;
+pub(super) const NO_CURSOR: &str = "is no cursor of this server";
 /// How much of what was sent is sent back.
 const SHOWN: usize = 200;
 
@@ -124,7 +125,7 @@ impl<'a> Query<'a> {
         let limit = self.number("limit", 1..=200).unwrap_or(default);
         let after = self.get("cursor").map(str::to_owned);
         if after.as_ref().is_some_and(|cursor| cursor.len() > MAX_CURSOR) {
-            self.fail("cursor", "is no cursor of this server");
+            self.fail("cursor", NO_CURSOR);
         }
         PageAsk { limit, after }
     }

@@ -1,23 +1,17 @@
-//! `GET /api/memory/search`
-
-use std::time::Duration;
+//! `GET /api/memory/search` and `POST /api/memory/search`
 
 use actix_web::{HttpRequest, web};
 use muster_actors::Millis;
-use muster_actors::memory::{EntryId, Highlight, Hit, IndexHealth, MAX_QUERY, Mode, SearchAsk, SearchReply};
+use muster_actors::memory::{EntryId, Highlight, Hit, IndexHealth, Mode, SearchReply};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::query::{Pairs, Query};
+use super::query::Pairs;
+use super::sought::{Sought, SoughtBody};
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{Guarded, MemoryUse, acting};
-
-const DEFAULT_LIMIT: usize = 10;
-/// A hundred years.
-const MAX_HALF_LIFE_DAYS: f64 = 36_500.0;
-const DAY_SECONDS: f64 = 86_400.0;
+use crate::guard::{Guarded, MemoryUse, Sent, acting};
 
 /// Of each way alone, as far as it was computed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -135,18 +129,6 @@ fn highlight(part: Highlight, value: &str) -> HighlightBody {
     HighlightBody { start: characters(value, start), end: characters(value, end), matches, snippet }
 }
 
-fn mode(query: &mut Query<'_>) -> Mode {
-    match query.get("mode") {
-        None | Some("hybrid") => Mode::Hybrid,
-        Some("text") => Mode::Text,
-        Some("semantic" | "vector") => Mode::Semantic,
-        Some(_) => {
-            query.fail("mode", "must be hybrid, text or semantic");
-            Mode::Hybrid
-        }
-    }
-}
-
 fn name(mode: Mode) -> &'static str {
     match mode {
         Mode::Hybrid => "hybrid",
@@ -155,36 +137,12 @@ fn name(mode: Mode) -> &'static str {
     }
 }
 
-fn read(query: &mut Query<'_>) -> SearchAsk {
-    let text = query.required("q").unwrap_or_default();
-    if !text.is_empty() && text.trim().is_empty() {
-        query.fail("q", "must hold what to look for: GET /api/memory lists everything");
-    }
-    if text.len() > MAX_QUERY {
-        query.fail("q", format!("must be at most {MAX_QUERY} bytes"));
-    }
-    let days = query.number("half_life_days", 0.001..=MAX_HALF_LIFE_DAYS);
-    SearchAsk {
-        query: text.to_owned(),
-        mode: mode(query),
-        namespace: query.namespace(),
-        tags: query.tags("tags"),
-        tags_any: query.tags("tags_any"),
-        key_prefix: query.key_prefix(),
-        thread: query.thread(),
-        min_score: query.number("min_score", 0.0..=1.0),
-        half_life: days.map(|days| Duration::from_secs_f64(days * DAY_SECONDS)),
-        mmr: query.number("mmr", 0.0..=1.0),
-        page: query.page(DEFAULT_LIMIT),
-    }
-}
-
 /// Finds entries by words and by meaning, best first. A query is plain text: no character of it is an operator. Without
 /// the embedding model, or before it has read an entry, text alone counts, and `mode` and `warnings` say so. An entry
 /// past its time is never found.
 #[utoipa::path(get, operation_id = "search_memory", path = "/api/memory/search", tag = "memory",
     params(
-        ("q" = String, Query, description = "What to look for, at most 64 KiB; its first 512 words count"),
+        ("q" = String, Query, description = "What to look for; its first 512 words count. An address has room for about 60 KB: longer ones by POST"),
         ("mode" = Option<String>, Query, description = "`hybrid` (default), `text` or `semantic` (also `vector`)"),
         ("limit" = Option<String>, Query, description = "1 to 200, default 10"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, of the same search"),
@@ -206,11 +164,27 @@ pub async fn search(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<SearchBody>, HttpError> {
-    let mut asked = Query::new(&query);
-    let (ask, explained) = (read(&mut asked), asked.flag("explain"));
-    asked.finish()?;
+    found(Sought::in_query(&query)?, &http, &app).await
+}
+
+/// The same with everything in the body, for queries that are longer than an address may be.
+#[utoipa::path(post, operation_id = "search_memory_by_body", path = "/api/memory/search", tag = "memory",
+    request_body = SoughtBody,
+    responses((status = 200, body = SearchBody), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
+        (status = 403, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
+        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+pub async fn search_by_body(
+    request: Sent<MemoryUse, Sought>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<SearchBody>, HttpError> {
+    found(request.body, &http, &app).await
+}
+
+async fn found(sought: Sought, http: &HttpRequest, app: &App) -> Result<web::Json<SearchBody>, HttpError> {
+    let Sought { ask, explain } = sought;
     let text = ask.query.clone();
-    let reply = app.memory.entries.search(ask, &acting(&http)?).await?;
+    let reply = app.memory.entries.search(ask, &acting(http)?).await?;
     let SearchReply { mode, hits, total, next, took, mut warnings, index } = reply;
     if let IndexHealth::Rebuilding { percent } = index {
         warnings.push(format!("the index is rebuilt ({percent} %): what is not in it yet is not found"));
@@ -219,7 +193,7 @@ pub async fn search(
     Ok(web::Json(SearchBody {
         query: text,
         mode,
-        results: hits.into_iter().map(|found| hit(found, explained)).collect(),
+        results: hits.into_iter().map(|found| hit(found, explain)).collect(),
         took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         total,
         next_cursor: next,
