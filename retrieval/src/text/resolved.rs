@@ -3,9 +3,9 @@ use std::cmp::Ordering;
 use super::postings::Postings;
 use super::{Bm25, Statistics, TextIndex, TextQuery};
 
-/// Postings that are gone through to find a query's pairs, about a millisecond of work: words that a great part of a
-/// large collection holds are not looked for together. Rare words' pairs come first, and tell the most.
-const MAX_POSTINGS: usize = 250_000;
+/// Postings that are gone through to find a query's pairs, one to two milliseconds of work: words that a great part
+/// of a large collection holds are not looked for together. Rare words' pairs come first, and tell the most.
+const MAX_POSTINGS: usize = 200_000;
 
 /// A query as one index knows it: valid until the index changes.
 #[derive(Debug, Clone)]
