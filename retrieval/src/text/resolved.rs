@@ -127,15 +127,46 @@ fn together(first: &Postings, second: &Postings) -> Vec<(u32, u32)> {
     found
 }
 
-/// How many positions of `first` are one before one of `second`.
-fn adjacent(first: impl Iterator<Item = u32>, mut second: impl Iterator<Item = u32>) -> u32 {
-    let (mut count, mut after) = (0, second.next());
-    for position in first {
-        while after.is_some_and(|other| other <= position) {
-            after = second.next();
-        }
-        let Some(other) = after else { break };
-        count += u32::from(other - 1 == position);
+/// How many positions of `first` are one before one of `second`. Of short entries as sets of bits: which position comes
+/// next cannot be foreseen, and a wrong guess costs the processor more than a shift.
+fn adjacent(mut first: impl Iterator<Item = u32>, mut second: impl Iterator<Item = u32>) -> u32 {
+    let (mut count, mut awaited) = (0, 0_u128);
+    let late = first.find(|position| {
+        let is_late = *position >= 127;
+        awaited |= if is_late { 0 } else { 1 << (position + 1) };
+        is_late
+    });
+    let after = second.find(|position| {
+        let is_late = *position >= 128;
+        count += if is_late { 0 } else { (awaited >> position) as u32 & 1 };
+        is_late
+    });
+    let (Some(late), Some(after)) = (late, after) else { return count };
+    let mut after = std::iter::once(after).chain(second).peekable();
+    for position in std::iter::once(late).chain(first) {
+        while after.next_if(|other| *other <= position).is_some() {}
+        count += u32::from(after.peek() == Some(&position.saturating_add(1)));
     }
     count
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::adjacent;
+
+    proptest! {
+        #[test]
+        fn positions_are_adjacent_as_in_sets(
+            first in prop::collection::btree_set(0..300_u32, 0..60),
+            second in prop::collection::btree_set(0..300_u32, 0..60),
+        ) {
+            let after: BTreeSet<u32> = first.iter().map(|position| position + 1).collect();
+            let expected = after.intersection(&second).count();
+            prop_assert_eq!(adjacent(first.into_iter(), second.into_iter()) as usize, expected);
+        }
+    }
 }
