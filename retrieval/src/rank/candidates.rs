@@ -27,7 +27,7 @@ pub(super) fn candidates(
     if mode != Mode::Semantic {
         let found = |part: &Part<'_>| {
             let text = part.collection.text();
-            text.search(&part.resolved, statistics, part.admitted.filter(), most)
+            text.best_of(&part.resolved, statistics, part.admitted.filter(), most)
         };
         all.extend(best(parts, most, found).into_iter().map(|(place, score)| (place, Some(score))));
     }
@@ -52,13 +52,15 @@ pub(super) fn candidates(
     all
 }
 
-/// The best over all parts, equal ones by their places.
+/// The best over all parts, of equal ones those that stand first; in no order.
 fn best(parts: &[Part<'_>], most: usize, found: impl Fn(&Part<'_>) -> Vec<(DocNo, f32)>) -> Vec<(Place, f32)> {
     let mut all: Vec<(Place, f32)> = Vec::new();
     for (nth, part) in parts.iter().enumerate() {
         all.extend(found(part).into_iter().map(|(doc, score)| ((nth, doc), score)));
     }
-    all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    all.truncate(most);
+    if most < all.len() {
+        all.select_nth_unstable_by(most, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all.truncate(most);
+    }
     all
 }

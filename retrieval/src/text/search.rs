@@ -25,6 +25,19 @@ impl TextIndex {
         filter: Filter<'_>,
         limit: usize,
     ) -> Vec<(DocNo, f32)> {
+        let mut best = self.best_of(query, statistics, filter, limit);
+        best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        best
+    }
+
+    /// The same in no order, for who puts them into another.
+    pub(crate) fn best_of(
+        &self,
+        query: &Resolved<'_>,
+        statistics: &Statistics,
+        filter: Filter<'_>,
+        limit: usize,
+    ) -> Vec<(DocNo, f32)> {
         let plan = self.plan(query, statistics);
         if limit == 0 || plan.parts.is_empty() || filter.is_empty(self.len()) {
             return Vec::new();
@@ -43,7 +56,7 @@ impl TextIndex {
             }
             _ => self.scan(&plan, &Admitted::new(filter, self.documents.slots()), &mut top),
         }
-        top.into_sorted()
+        top.into_best()
     }
 
     /// The scores of given entries, to the bit as [`TextIndex::search`] gives them; 0 where no word occurs.

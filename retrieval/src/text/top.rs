@@ -71,10 +71,9 @@ impl Top {
         self.least
     }
 
-    /// Best first.
-    pub(super) fn into_sorted(mut self) -> Vec<(DocNo, f32)> {
+    /// In no order.
+    pub(super) fn into_best(mut self) -> Vec<(DocNo, f32)> {
         self.cut();
-        self.kept.sort_unstable();
         self.kept.into_iter().map(|scored| (DocNo(scored.doc), scored.score)).collect()
     }
 }
