@@ -8,6 +8,7 @@
 //! measures it.
 
 pub mod analysis;
+mod best_first;
 pub mod collection;
 mod doc_no;
 mod filter;

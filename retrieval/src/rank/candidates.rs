@@ -1,5 +1,6 @@
 use super::thread::neighbours;
 use super::{CANDIDATES, MOST, Mode, Query};
+use crate::best_first::best_first;
 use crate::collection::{Admitted, Collection};
 use crate::{DocNo, Resolved, Statistics};
 
@@ -59,7 +60,7 @@ fn best(parts: &[Part<'_>], most: usize, found: impl Fn(&Part<'_>) -> Vec<(DocNo
         all.extend(found(part).into_iter().map(|(doc, score)| ((nth, doc), score)));
     }
     if most < all.len() {
-        all.select_nth_unstable_by(most, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all.select_nth_unstable_by(most, best_first);
         all.truncate(most);
     }
     all

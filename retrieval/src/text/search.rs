@@ -1,6 +1,7 @@
 //! The best entries for a query: part by part, the rarest first, until nothing new can be among the best (MaxScore:
 //! Turtle, Flood 1995). Exact: what is left out could not have been in the answer.
 
+use crate::best_first::best_first;
 use crate::{DocNo, Filter};
 
 use super::documents::Document;
@@ -26,7 +27,7 @@ impl TextIndex {
         limit: usize,
     ) -> Vec<(DocNo, f32)> {
         let mut best = self.best_of(query, statistics, filter, limit);
-        best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        best.sort_unstable_by(best_first);
         best
     }
 

@@ -1,43 +1,15 @@
-use std::cmp::Ordering;
-
 use crate::DocNo;
+use crate::best_first::best_first;
 
 /// The best of many scores.
 pub(super) struct Top {
     limit: usize,
     /// The best so far and some more: cut back to the limit when they are twice as many, which costs less than to keep
     /// the best in order.
-    kept: Vec<Scored>,
+    kept: Vec<(DocNo, f32)>,
     /// The score of the last of the best at the last cut; 0 before.
     least: f32,
 }
-
-#[derive(Clone, Copy)]
-struct Scored {
-    score: f32,
-    doc: u32,
-}
-
-impl Ord for Scored {
-    /// Greater is worse: a lower score, of equal ones the higher number.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(self.doc.cmp(&other.doc))
-    }
-}
-
-impl PartialOrd for Scored {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Scored {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Scored {}
 
 impl Top {
     pub(super) const fn new(limit: usize) -> Self {
@@ -51,7 +23,7 @@ impl Top {
     #[inline]
     pub(super) fn offer(&mut self, doc: u32, score: f32) {
         if score >= self.least {
-            self.kept.push(Scored { score, doc });
+            self.kept.push((DocNo(doc), score));
             if self.kept.len() >= self.limit.saturating_mul(2) {
                 self.cut();
             }
@@ -60,8 +32,8 @@ impl Top {
 
     fn cut(&mut self) {
         let Some(last) = self.limit.checked_sub(1).filter(|last| *last < self.kept.len()) else { return };
-        let (_, worst, _) = self.kept.select_nth_unstable(last);
-        self.least = worst.score;
+        let (_, worst, _) = self.kept.select_nth_unstable_by(last, best_first);
+        self.least = worst.1;
         self.kept.truncate(self.limit);
     }
 
@@ -74,6 +46,6 @@ impl Top {
     /// In no order.
     pub(super) fn into_best(mut self) -> Vec<(DocNo, f32)> {
         self.cut();
-        self.kept.into_iter().map(|scored| (DocNo(scored.doc), scored.score)).collect()
+        self.kept
     }
 }
