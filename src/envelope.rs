@@ -1,4 +1,4 @@
-//! The disaster network's envelope around what is answered.
+//! What the answers of many routes share: the disaster network's envelope, and whether one is given again.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::ETAG;

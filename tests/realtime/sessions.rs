@@ -93,9 +93,8 @@ async fn a32_a_revoked_session_is_closed_at_once_in_the_middle_of_a_flood() {
     took.sort_unstable();
     let (median, most) = (took[REVOCATIONS / 2], took[REVOCATIONS - 1]);
     println!("{REVOCATIONS} revocations, from the request to the close: median {median:?}, most {most:?}");
-    // The bar is 100 ms at p99 in a release build on a quiet machine, and the bench's; this one keeps its order. A single
-    // one may have to wait for a busy machine.
-    assert!(median < Duration::from_secs(1), "{took:?}");
+    // The bar is 100 ms at p99 in a release build on a quiet machine, and the bench's; this one keeps its order.
+    assert!(median < Duration::from_secs(1) && most < Duration::from_secs(5), "{took:?}");
 }
 
 #[tokio::test]

@@ -43,19 +43,13 @@ pub struct SentEntry(pub(super) NewEntry);
 
 impl FromJson for SentEntry {
     fn read(fields: &mut Fields<'_>) -> Self {
-        let key = named(fields, "key", MAX_KEY);
-        let value = fields.string("value");
-        if value.as_ref().is_some_and(|value| value.len() > MAX_VALUE) {
-            fields.fail("value", format!("must be at most {MAX_VALUE} bytes"));
-        }
-        let namespace = fields.string("namespace");
-        if let Some(why) = namespace.as_deref().and_then(unfit_namespace) {
-            fields.fail("namespace", why);
-        }
-        let language = fields.string("language");
-        if language.as_deref().is_some_and(|code| !is_language(code)) {
-            fields.fail("language", "must be an ISO 639-1 code, such as `de`");
-        }
+        let key = fit(fields, "key", unfit_key);
+        let value =
+            fit(fields, "value", |text| (text.len() > MAX_VALUE).then(|| format!("must be at most {MAX_VALUE} bytes")));
+        let namespace = fit(fields, "namespace", unfit_namespace);
+        let language = fit(fields, "language", |code| {
+            (!is_language(code)).then(|| "must be an ISO 639-1 code, such as `de`".to_owned())
+        });
         Self(NewEntry {
             key: fields.require("key", key).unwrap_or_default(),
             value: fields.require("value", value).unwrap_or_default(),
@@ -64,17 +58,17 @@ impl FromJson for SentEntry {
                 .integer("ttl_seconds", 1..=i64::try_from(MAX_TTL).unwrap_or(i64::MAX))
                 .and_then(|seconds| u64::try_from(seconds).ok()),
             namespace,
-            thread: named(fields, "thread", MAX_NAME),
+            thread: fit(fields, "thread", unfit_thread),
             importance: fields.number("importance", 0.0..=1.0).map(|number| number as f32),
             language,
         })
     }
 }
 
-/// A text of 1 to `most` bytes without control characters.
-fn named(fields: &mut Fields<'_>, name: &str, most: usize) -> Option<String> {
+/// A text, and what keeps it from being what it is to be.
+pub(super) fn fit(fields: &mut Fields<'_>, name: &str, unfit: impl Fn(&str) -> Option<String>) -> Option<String> {
     let text = fields.string(name)?;
-    if let Some(why) = unfit(&text, most) {
+    if let Some(why) = unfit(&text) {
         fields.fail(name, why);
     }
     Some(text)

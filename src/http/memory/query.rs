@@ -52,7 +52,8 @@ impl<'a> Query<'a> {
         text
     }
 
-    fn fit(&mut self, name: &str, unfit: impl Fn(&str) -> Option<String>) -> Option<String> {
+    /// A text, and what keeps it from being what it is to be.
+    pub(super) fn fit(&mut self, name: &str, unfit: impl Fn(&str) -> Option<String>) -> Option<String> {
         let text = self.get(name)?;
         if let Some(why) = unfit(text) {
             self.fail(name, why);

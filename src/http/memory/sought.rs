@@ -7,12 +7,11 @@ use muster_actors::memory::{MAX_QUERY, Mode, SearchAsk};
 use muster_actors::page::PageAsk;
 use utoipa::ToSchema;
 
-use super::entry::{tags, unfit_key, unfit_namespace, unfit_thread};
+use super::entry::{fit, tags, unfit_key, unfit_namespace, unfit_thread};
 use super::query::{MAX_CURSOR, NO_CURSOR, Query};
 use crate::body::{Fields, FromJson};
 
 const DEFAULT_LIMIT: usize = 10;
-const MODES: &str = "must be hybrid, text or semantic";
 /// A hundred years.
 const MAX_HALF_LIFE_DAYS: f64 = 36_500.0;
 const DAY_SECONDS: f64 = 86_400.0;
@@ -77,13 +76,9 @@ impl Sought {
         if let Some(why) = unfit_text(&text) {
             query.fail("q", why);
         }
-        let mode = query.get("mode").map(mode);
-        if mode == Some(None) {
-            query.fail("mode", MODES);
-        }
         let ask = SearchAsk {
             query: text,
-            mode: mode.flatten().unwrap_or_default(),
+            mode: query.fit("mode", unfit_mode).and_then(|name| mode(&name)).unwrap_or_default(),
             namespace: query.namespace(),
             tags: query.tags("tags"),
             tags_any: query.tags("tags_any"),
@@ -103,17 +98,13 @@ impl Sought {
 impl FromJson for Sought {
     fn read(fields: &mut Fields<'_>) -> Self {
         let text = fit(fields, "q", |text| if text.is_empty() { Some(EMPTY.to_owned()) } else { unfit_text(text) });
-        let said = fields.string("mode");
-        let mode = said.as_deref().map(mode);
-        if mode == Some(None) {
-            fields.fail("mode", MODES);
-        }
+        let mode = fit(fields, "mode", unfit_mode).and_then(|name| mode(&name));
         let no_cursor = |cursor: &str| (cursor.len() > MAX_CURSOR).then(|| NO_CURSOR.to_owned());
         let limit = fields.integer("limit", 1..=200).and_then(|limit| usize::try_from(limit).ok());
         let page = PageAsk { limit: limit.unwrap_or(DEFAULT_LIMIT), after: fit(fields, "cursor", no_cursor) };
         let ask = SearchAsk {
             query: fields.require("q", text).unwrap_or_default(),
-            mode: mode.flatten().unwrap_or_default(),
+            mode: mode.unwrap_or_default(),
             namespace: fit(fields, "namespace", unfit_namespace),
             tags: tags(fields, "tags"),
             tags_any: tags(fields, "tags_any"),
@@ -147,14 +138,10 @@ fn mode(name: &str) -> Option<Mode> {
     }
 }
 
-fn days(days: f64) -> Duration {
-    Duration::from_secs_f64(days * DAY_SECONDS)
+fn unfit_mode(name: &str) -> Option<String> {
+    mode(name).is_none().then(|| "must be hybrid, text or semantic".to_owned())
 }
 
-fn fit(fields: &mut Fields<'_>, name: &str, unfit: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let text = fields.string(name)?;
-    if let Some(why) = unfit(&text) {
-        fields.fail(name, why);
-    }
-    Some(text)
+fn days(days: f64) -> Duration {
+    Duration::from_secs_f64(days * DAY_SECONDS)
 }
