@@ -16,7 +16,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 PYTHON := .venv/bin/python
 # The tools of this folder come before those of the machine.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-BENCHED := muster-store muster-actors muster-models
+BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models
 # The load tools that the gateway is measured with; they are no part of this repository.
 BENCH_TOOLS ?= ../shared/bench/gateway
 # What the gateway's benchmarks are told besides: make bench BENCH_ARGS="--secs 5"

@@ -16,8 +16,8 @@ use actix_web::web::Data;
 use muster::app::{App, First};
 use muster::config::{self, Config, Source};
 use muster::server::Server;
-use muster_actors::feed::{Event, Publisher};
-use muster_actors::limits::Quota;
+use muster_core::event::{Event, Publisher};
+use muster_limits::Quota;
 use serde_json::json;
 
 /// Of the first administrator.

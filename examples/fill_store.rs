@@ -11,11 +11,11 @@ use std::time::Instant;
 use futures::{StreamExt, TryStreamExt};
 use muster::app::{App, First};
 use muster::config::{self, Source};
-use muster_actors::device::{Description, DeviceFilter, DeviceKind, NewDevice};
-use muster_actors::identity::By;
-use muster_actors::incident::{Edit, Filter, IncidentKind, Report};
-use muster_actors::page::PageAsk;
+use muster_core::page::PageAsk;
 use muster_geo::{Geometry, Point};
+use muster_identity::By;
+use muster_network::device::{Description, DeviceFilter, DeviceKind, NewDevice};
+use muster_network::incident::{Edit, Filter, IncidentKind, Report};
 use serde_json::json;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;

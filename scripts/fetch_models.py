@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fetch the embedded models named in models/models.toml.
+"""Fetch the embedded models named in crates/models/models.toml.
 
     python3 scripts/fetch_models.py [small|standard|better|auto|minilm ...] [--dir models-cache]
 
@@ -215,8 +215,8 @@ def fetch(files, folder):
 
 
 def main():
-    manifest = read_manifest(ROOT / "models" / "models.toml")
-    parser = argparse.ArgumentParser(description="Fetch the embedded models (see models/models.toml).")
+    manifest = read_manifest(ROOT / "crates" / "models" / "models.toml")
+    parser = argparse.ArgumentParser(description="Fetch the embedded models (see crates/models/models.toml).")
     parser.add_argument("ids", nargs="*", metavar="MODEL", help=", ".join([*manifest, "auto"]) + "; default: auto")
     parser.add_argument("--dir", type=Path, default=ROOT / "models-cache", help="folder of the files (default: models-cache)")
     arguments = parser.parse_args()

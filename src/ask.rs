@@ -2,10 +2,10 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::header::IF_MATCH;
-use muster_actors::idempotency::Idempotency;
-use muster_actors::page::PageAsk;
-use muster_actors::precondition::IfMatch;
-use muster_actors::{Error, Kind};
+use muster_core::idempotency::Idempotency;
+use muster_core::page::PageAsk;
+use muster_core::precondition::IfMatch;
+use muster_core::{Error, Kind};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

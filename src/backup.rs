@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_actors::memory::{EntryId, Owner};
-use muster_actors::{Error, Kind, Millis};
+use muster_core::{Error, Kind, Millis};
+use muster_memory::{EntryId, Owner};
 use muster_store::StoreError;
 
 use crate::app::{App, SNAPSHOTS_KEPT};

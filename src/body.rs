@@ -4,7 +4,7 @@ use actix_web::http::header;
 use actix_web::{HttpRequest, dev::Payload, web};
 use bytes::Bytes;
 use futures::StreamExt;
-use muster_actors::{Error, FieldError, Kind};
+use muster_core::{Error, FieldError, Kind};
 use serde_json::{Map, Value};
 
 /// Whether a request was sent without a body.

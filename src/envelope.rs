@@ -3,7 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::ETAG;
 use actix_web::{HttpResponse, HttpResponseBuilder};
-use muster_actors::page::Page;
+use muster_core::page::Page;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;

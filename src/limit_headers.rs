@@ -3,8 +3,8 @@
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use muster_actors::Millis;
-use muster_actors::limits::{LimitView, RuleView, Unit};
+use muster_core::Millis;
+use muster_limits::{LimitView, RuleView, Unit};
 
 use crate::error::Dialect;
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use muster_actors::provider::Chain;
+use muster_gateway::Chain;
 use muster_providers::{EMBEDDED_PROVIDER, Registry};
 use serde::Serialize;
 use tokio::sync::watch;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muster_actors::provider::BreakerState;
+use muster_gateway::BreakerState;
 use muster_models::{EmbedModel, Status};
 use muster_providers::{EMBEDDED_PROVIDER, ListedEmbedding, ListedModel};
 use serde::Serialize;

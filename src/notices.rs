@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use muster_actors::feed::{Event, Publisher};
-use muster_actors::health::{HealthReport, ModuleStatus};
-use muster_actors::provider::BreakerChanged;
-use muster_actors::supervise::Restarted;
-use muster_actors::{Clock, Millis};
+use muster_core::event::{Event, Publisher};
+use muster_core::health::{HealthReport, ModuleStatus};
+use muster_core::supervise::Restarted;
+use muster_core::{Clock, Millis};
+use muster_gateway::BreakerChanged;
 use muster_store::{Batch, StoreHandle};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
@@ -102,7 +102,7 @@ fn changed(before: &Statuses, report: &HealthReport) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use muster_actors::health::{ModuleHealth, OverallStatus};
+    use muster_core::health::{ModuleHealth, OverallStatus};
 
     use super::*;
 

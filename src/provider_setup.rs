@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_actors::Clock;
-use muster_actors::ledger::{Ledger, nanos_of_usd};
-use muster_actors::provider::{ChainOptions, Provider, Till, TokenCounter};
+use muster_core::Clock;
+use muster_gateway::{ChainOptions, Provider, Till, TokenCounter};
+use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_models::ChatModel;
 use muster_providers::{
     Adapter, AnthropicAdapter, Catalogue, ChatRequest, ConfigError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter,

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use muster_actors::engine::EngineStats;
-use muster_actors::health::ModuleHealth;
-use muster_actors::memory::IndexStats;
-use muster_actors::provider::{BreakerState, ProviderStatus};
-use muster_actors::supervise::{ActorStatus, Escalation};
-use muster_actors::{Error, Kind};
+use muster_core::health::ModuleHealth;
+use muster_core::supervise::{ActorStatus, Escalation};
+use muster_core::{Error, Kind};
+use muster_gateway::{BreakerState, ProviderStatus};
+use muster_memory::IndexStats;
 use muster_models::{ModelInfo, ModelStats, Status};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::StoreStats;
+use muster_tasks::engine::EngineStats;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,7 +1,7 @@
 //! A path of the server, and what it says of methods that it does not take.
 
 use actix_web::HttpResponse;
-use muster_actors::Kind;
+use muster_core::Kind;
 
 use crate::error::HttpError;
 

@@ -8,7 +8,7 @@ use actix_web::HttpResponse;
 use actix_web::http::header;
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
-use muster_actors::Error;
+use muster_core::Error;
 use muster_providers::{ChatEvent, Delta, FinishReason, Usage};
 use serde::Serialize;
 use tokio::time::{Instant, Sleep};

@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use muster_actors::task::KillTimes;
 use muster_providers::Usage;
+use muster_tasks::task::KillTimes;
 use prometheus::{
     Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
 };

@@ -124,8 +124,8 @@ fn use_trees_are_written_out() {
         "a::b::c",
         "a::b::*",
         "a::e",
-        "muster_actors::keys::f",
-        "muster_actors::keys::actor::m::h",
+        "muster_identity::keys::f",
+        "muster_identity::keys::actor::m::h",
         "muster_actors::k",
     ];
     assert_eq!(found, wanted);

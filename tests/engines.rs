@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::process::Launch;
 use crate::support::server::Muster;
 
-fn stats(muster: &Muster) -> muster_actors::engine::EngineStats {
+fn stats(muster: &Muster) -> muster_tasks::engine::EngineStats {
     muster.app.engines.stats()
 }
 

@@ -11,8 +11,8 @@ mod tokens;
 
 use crate::support;
 
-use muster_actors::Clock;
 use muster_auth::{AccessClaims, KeyRing, KeySet, Policy};
+use muster_core::Clock;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
-use muster_actors::supervise::{ActorState, ActorStatus};
+use muster_core::supervise::{ActorState, ActorStatus};
 use serde_json::json;
 use support::client::{Answer, Client, PATIENCE};
 use support::dialect::Chat;
@@ -217,7 +217,7 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     let (killed, (), follower) = tokio::join!(killing, load, following);
 
     let mut existing = BTreeSet::new();
-    kinds_by_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("actors/src"), &mut existing);
+    kinds_by_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("actors"), &mut existing);
     assert!(existing.len() >= 4, "{existing:?}");
     assert_eq!(killed, existing, "every kind of actor that exists was killed");
     let answers = met.answers.lock().unwrap().clone();

@@ -5,7 +5,7 @@ again after an end in order and after kill -9.
 Needs release builds of `muster` and of the example `memory_load`. Entries are 30 words drawn by Zipf's law out of 60,000,
 queries three of them; `tenth` and `rare` are filters by a tag that one entry in 10 and in 1,000 has. Searches by meaning
 are measured where the embedding model is in models-cache and its vectors are made in time: at the smallest size, for it
-takes minutes. The ranking at scale without HTTP, vectors among it, is `cargo bench -p muster-actors --bench memory`.
+takes minutes. The ranking at scale without HTTP, vectors among it, is `cargo bench -p muster-memory --bench memory`.
 Wall-clock figures of a shared machine are lower bounds.
 
   benches/memory/run.py --target target [--sizes 10000,100000] [--million] [--secs 5] [--no-vectors] [--json FILE]

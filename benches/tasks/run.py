@@ -4,7 +4,7 @@ monitors that watch all of it; then kill -9 and the time to be ready again. Then
 in the middle of their models' answers (`control.py`), at a model's usual pace and as fast as the server takes it.
 
 Needs release builds of `muster` and of the examples `task_load` and `task_control`. A task counts once its client was
-told of its end. Recovery, memory and kills without HTTP are measured by `cargo bench -p muster-actors --bench tasks`.
+told of its end. Recovery, memory and kills without HTTP are measured by `cargo bench -p muster-tasks --bench tasks`.
 Wall-clock figures of a shared machine are lower bounds.
 
   benches/tasks/run.py --target target [--secs 5] [--monitors 100] [--running 5000] [--only load|control] [--json FILE]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_actors::ids::{IdKind, new_id};
-use muster_actors::task::{Asker, Control, ControlReply, RedirectMode, Verb};
-use muster_actors::{Error, Kind};
+use muster_core::ids::{IdKind, new_id};
+use muster_core::{Error, Kind};
+use muster_tasks::task::{Asker, Control, ControlReply, RedirectMode, Verb};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
@@ -66,7 +66,7 @@ impl CommandSink for AgentCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
         let asker = Asker::of(command.by);
         let known = ["agent.pause", "agent.resume", "agent.kill", "agent.redirect"];
-        if !known.contains(&command.ask.name.as_str()) || matches!(asker.by, muster_actors::identity::By::Device(_)) {
+        if !known.contains(&command.ask.name.as_str()) || matches!(asker.by, muster_identity::By::Device(_)) {
             return None;
         }
         let tasks = Arc::clone(&self.0);

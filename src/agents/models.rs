@@ -1,8 +1,8 @@
 //! The models that agents plan and write with: the chain and the settings that count now.
 
 use futures::future::BoxFuture;
-use muster_actors::agent::{ChainModels, Models, Settle, Speech};
-use muster_actors::provider::{Chain, ChainError, ChatAsk};
+use muster_gateway::{Chain, ChainError, ChatAsk};
+use muster_tasks::agent::{ChainModels, Models, Settle, Speech};
 
 use crate::live::Watched;
 

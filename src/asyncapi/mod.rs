@@ -4,7 +4,7 @@
 mod agents;
 mod messages;
 
-use muster_actors::feed::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Keeping, State};
+use muster_feed::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Keeping, State};
 use serde_json::{Map, Value, json};
 
 use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};

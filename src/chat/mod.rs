@@ -5,10 +5,10 @@ pub mod read;
 use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, web};
-use muster_actors::Kind;
-use muster_actors::ledger::nanos_of_usd;
-use muster_actors::limits::Estimate;
-use muster_actors::provider::{Answer, ChatAsk, EmbedAsk, Embedded, Settlement, Spend, StreamEnd, Streaming};
+use muster_core::Kind;
+use muster_gateway::{Answer, ChatAsk, EmbedAsk, Embedded, Settlement, Spend, StreamEnd, Streaming};
+use muster_limits::Estimate;
+use muster_limits::ledger::nanos_of_usd;
 use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Message, Usage};
 
 use crate::app::App;

@@ -4,7 +4,7 @@ use std::io::{stdin, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use muster_actors::engine::{Bounds, work};
+use muster_tasks::engine::{Bounds, work};
 
 use super::fail;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use actix_rt::Arbiter;
 use clap::{Subcommand, ValueEnum};
-use muster_actors::keys::{KeyActorOptions, KeyRecord, Keys, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
-use muster_actors::supervise::Tree;
-use muster_actors::{Clock, Millis};
+use muster_core::supervise::Tree;
+use muster_core::{Clock, Millis};
+use muster_identity::keys::{KeyActorOptions, KeyRecord, Keys, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
 use serde_json::{Value, json};
 
 use super::{Settings, fail};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use muster_actors::firmware;
+use muster_network::firmware;
 use muster_store::StoreHandle;
 use serde::Serialize;
 

@@ -11,7 +11,7 @@ use super::{Settings, fail};
 
 /// The fetching program and what it reads, so that the binary alone can fetch.
 const SCRIPT: &str = include_str!("../../scripts/fetch_models.py");
-const MANIFEST: &str = include_str!("../../models/models.toml");
+const MANIFEST: &str = include_str!("../../crates/models/models.toml");
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelsArgs {
@@ -91,7 +91,7 @@ fn pull(id: &str, cache: &Path) -> Result<(), String> {
         std::fs::write(file, text)
     };
     let script = folder.join("scripts/fetch_models.py");
-    let written = write("scripts/fetch_models.py", SCRIPT).and_then(|()| write("models/models.toml", MANIFEST));
+    let written = write("scripts/fetch_models.py", SCRIPT).and_then(|()| write("crates/models/models.toml", MANIFEST));
     let ran = written.and_then(|()| Command::new("python3").arg(&script).arg(id).arg("--dir").arg(&cache).status());
     // A folder that stays behind in the temporary place does no harm.
     let _ = std::fs::remove_dir_all(&folder);

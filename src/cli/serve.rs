@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use muster_actors::identity::FIRST_EMAIL;
-use muster_actors::keys::Token;
+use muster_identity::FIRST_EMAIL;
+use muster_identity::keys::Token;
 use muster_models::Status;
 
 use super::{ServeArgs, fail};

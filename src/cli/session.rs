@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use muster_actors::Clock;
 use muster_auth::PrivateKey;
 use muster_auth::dpop::sign_proof;
+use muster_core::Clock;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use muster_actors::identity::By;
+use muster_identity::By;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use actix_rt::Arbiter;
 use clap::{Subcommand, ValueEnum};
-use muster_actors::Clock;
-use muster_actors::identity::{By, Identity, NewUser, Permission, UserPatch, UserRecord, UserRole};
-use muster_actors::page::PageAsk;
-use muster_actors::precondition::IfMatch;
-use muster_actors::supervise::Tree;
+use muster_core::Clock;
+use muster_core::page::PageAsk;
+use muster_core::precondition::IfMatch;
+use muster_core::principal::{Permission, UserRole};
+use muster_core::supervise::Tree;
+use muster_identity::{By, Identity, NewUser, UserPatch, UserRecord};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -163,7 +164,7 @@ async fn local(settings: &Settings, command: UsersCommand) -> Result<Value, Stri
 
 async fn on_people(identity: &Identity, command: UsersCommand) -> Result<Value, String> {
     let by = By::System;
-    let text = |error: muster_actors::Error| error.to_string();
+    let text = |error: muster_core::Error| error.to_string();
     let say = |user: &UserRecord| json!(UserBody::from(user));
     let patched = |name: String, patch: UserPatch| async move {
         let user = found(identity, &name).await?;

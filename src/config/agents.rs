@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use muster_actors::agent::AgentOptions;
-use muster_actors::task::TaskSettings;
+use muster_tasks::agent::AgentOptions;
+use muster_tasks::task::TaskSettings;
 use serde::Deserialize;
 
 use super::ConfigError;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_actors::identity::{BoundBearer, Hasher, Lifetimes, Policy, Rates};
+use muster_identity::{BoundBearer, Hasher, Lifetimes, Policy, Rates};
 use serde::Deserialize;
 
 use super::ConfigError;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_actors::device::{DeviceRules, Errors, HealthRules};
+use muster_network::device::{DeviceRules, Errors, HealthRules};
 use serde::Deserialize;
 
 use super::ConfigError;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use muster_actors::Clock;
-use muster_actors::engine::{EngineOptions, Worker};
+use muster_core::Clock;
 use muster_store::StoreHandle;
+use muster_tasks::engine::{EngineOptions, Worker};
 use serde::Deserialize;
 
 use super::ConfigError;

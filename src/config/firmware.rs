@@ -1,6 +1,6 @@
 //! Settings of firmware.
 
-use muster_actors::firmware::Rules;
+use muster_network::firmware::Rules;
 use serde::Deserialize;
 
 use super::ConfigError;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_actors::incident::Settings;
+use muster_network::incident::Settings;
 use serde::Deserialize;
 
 use super::ConfigError;

@@ -1,6 +1,6 @@
 //! Settings of semantic memory.
 
-use muster_actors::memory::{NAMESPACE, Ranking, is_namespace};
+use muster_memory::{NAMESPACE, Ranking, is_namespace};
 use serde::Deserialize;
 
 use super::ConfigError;

@@ -27,7 +27,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use muster_actors::limits::LimitTable;
+use muster_limits::LimitTable;
 use serde::Deserialize;
 
 /// Everything that can be set. An empty file means every default.

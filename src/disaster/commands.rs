@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_actors::device::{Answer, NewCommand};
-use muster_actors::identity::{By, Permission};
-use muster_actors::incident::{Action, More, Move};
-use muster_actors::precondition::IfMatch;
-use muster_actors::{Error, Kind};
+use muster_core::precondition::IfMatch;
+use muster_core::principal::Permission;
+use muster_core::{Error, Kind};
+use muster_identity::By;
+use muster_network::device::{Answer, NewCommand};
+use muster_network::incident::{Action, More, Move};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

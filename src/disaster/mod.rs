@@ -5,13 +5,13 @@ mod commands;
 use std::sync::Arc;
 
 use actix_rt::ArbiterHandle;
-use muster_actors::Clock;
-use muster_actors::device::{DeviceOptions, Devices};
-use muster_actors::feed::Feed;
-use muster_actors::firmware::{Firmwares, Options as FirmwareOptions};
-use muster_actors::geofence::{GeofenceOptions, Geofences};
-use muster_actors::incident::{Incidents, Options as IncidentOptions};
-use muster_actors::supervise::Tree;
+use muster_core::Clock;
+use muster_core::supervise::Tree;
+use muster_feed::Feed;
+use muster_network::device::{DeviceOptions, Devices};
+use muster_network::geofence::{GeofenceOptions, Geofences};
+use muster_network::{firmware::Firmwares, firmware::Options as FirmwareOptions};
+use muster_network::{incident::Incidents, incident::Options as IncidentOptions};
 use muster_store::StoreHandle;
 
 use crate::app::{StartError, failed};

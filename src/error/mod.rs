@@ -10,7 +10,7 @@ use std::fmt;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 
 pub use dialect::Dialect;
 pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages, body, render};

@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::header;
-use muster_actors::{Error, FieldError, Kind, Millis};
+use muster_core::{Error, FieldError, Kind, Millis};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;

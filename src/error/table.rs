@@ -1,7 +1,7 @@
 //! The one table: what each kind of refusal is in each dialect.
 
 use actix_web::http::StatusCode;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 
 use super::Dialect;
 

@@ -1,7 +1,7 @@
 //! What routes ask of a caller, as types.
 
-use muster_actors::identity::Permission;
-use muster_actors::keys::Scope;
+use muster_core::principal::Permission;
+use muster_identity::keys::Scope;
 
 /// Which limits a request counts against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpMessage, HttpRequest, web};
-use muster_actors::keys::{KeyRecord, PlanA, PlanB};
-use muster_actors::limits::{
+use muster_core::{Error, Kind};
+use muster_identity::keys::{KeyRecord, PlanA, PlanB};
+use muster_limits::{
     Admit, BucketKey, Category, Decision, Estimate, LimitView, PlanLimits, Quota, RateLimiter, Reservation as Reserved,
     Rule, Subject, Unit, Window,
 };
-use muster_actors::{Error, Kind};
 
 use super::{Caller, Meter};
 use crate::app::App;

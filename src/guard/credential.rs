@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderName};
-use muster_actors::identity::{By, Scheme, Shown, stand_in};
-use muster_actors::keys::{KeyRecord, Refusal};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_identity::keys::{KeyRecord, Refusal};
+use muster_identity::{By, Scheme, Shown, stand_in};
 
 use super::{Caller, Callers};
 use crate::app::App;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use bytes::Bytes;
-use muster_actors::limits::Estimate;
+use muster_limits::Estimate;
 
 use super::admit::{Reservation, admit, admit_address};
 use super::{Access, Caller, Local, app, authorize};
@@ -104,7 +104,7 @@ async fn read_body<T: FromJson>(
     app: &App,
     request: &HttpRequest,
     payload: &mut Payload,
-) -> Result<(T, Bytes), muster_actors::Error> {
+) -> Result<(T, Bytes), muster_core::Error> {
     let live = app.live();
     let server = &live.config.server;
     let limit = if T::TAKES_IMAGES { server.max_image_body_bytes } else { server.max_body_bytes };

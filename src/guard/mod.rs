@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
-use muster_actors::identity::{By, Person, lacks as lacks_permission};
-use muster_actors::keys::{KeyRecord, Scope};
-use muster_actors::limits::Estimate;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_identity::keys::{KeyRecord, Scope};
+use muster_identity::{By, Person, lacks as lacks_permission};
+use muster_limits::Estimate;
 
 pub use access::{
     Access, Admin, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent,

@@ -3,8 +3,8 @@
 use actix_web::HttpRequest;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use muster_actors::identity::{By, Scheme};
-use muster_actors::{Kind, Millis};
+use muster_core::{Kind, Millis};
+use muster_identity::{By, Scheme};
 use serde::Deserialize;
 
 use super::{address_of, app, caller_of};

@@ -4,7 +4,7 @@ use actix_web::body::SizedStream;
 use actix_web::{HttpResponse, web};
 use bytes::{Bytes, BytesMut};
 use futures::stream::try_unfold;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 use tokio::io::AsyncReadExt as _;
 
 use crate::app::App;

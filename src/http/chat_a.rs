@@ -2,8 +2,8 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::BytesMut;
-use muster_actors::limits::Estimate;
-use muster_actors::{Clock, Error};
+use muster_core::{Clock, Error};
+use muster_limits::Estimate;
 use muster_providers::{ChatRequest, Delta, FinishReason, Message, Role, Sampling, Usage};
 use serde::Serialize;
 use serde_json::json;

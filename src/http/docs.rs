@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
-use muster_actors::Kind;
+use muster_core::Kind;
 
 use crate::error::HttpError;
 use crate::guard::Open;

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, web};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use muster_actors::limits::Estimate;
+use muster_limits::Estimate;
 use muster_providers::{EmbedInput, EmbedRequest};
 use serde::Serialize;
 use serde_json::Value;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
-use muster_actors::limits::Estimate;
-use muster_actors::page::PageAsk;
-use muster_actors::{Error, Kind, Millis};
+use muster_core::page::PageAsk;
+use muster_core::{Error, Kind, Millis};
+use muster_identity::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
+use muster_limits::Estimate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -32,7 +32,7 @@ pub mod usage;
 pub mod users;
 
 use actix_web::{HttpResponse, web};
-use muster_actors::Kind;
+use muster_core::Kind;
 
 use crate::error::HttpError;
 use crate::route::resource;

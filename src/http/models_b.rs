@@ -1,7 +1,7 @@
 //! The models by interface B, in OpenAI's form.
 
 use actix_web::web;
-use muster_actors::Kind;
+use muster_core::Kind;
 use serde::Serialize;
 use utoipa::ToSchema;
 

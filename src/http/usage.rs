@@ -1,9 +1,9 @@
 //! What keys have used: the ledger, by day, key and model.
 
 use actix_web::{HttpRequest, web};
-use muster_actors::keys::{Role, Scope};
-use muster_actors::ledger::{BudgetView, Day, Query, UsageRow, nanos_of_usd};
-use muster_actors::{Error, Kind, Millis};
+use muster_core::{Error, Kind, Millis};
+use muster_identity::keys::{Role, Scope};
+use muster_limits::ledger::{BudgetView, Day, Query, UsageRow, nanos_of_usd};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_actors::memory::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
+use muster_memory::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
 use muster_models::{EmbedError, EmbedModel, LocalEmbedder, Status};
 
 /// How much of the weights' digest stands in the model's tag.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::{Arbiter, ArbiterHandle};
-use muster_actors::Clock;
-use muster_actors::memory::{IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change};
-use muster_actors::supervise::Tree;
-use muster_actors::upkeep::Job;
+use muster_core::Clock;
+use muster_core::supervise::Tree;
+use muster_core::upkeep::Job;
+use muster_memory::{IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change};
 use muster_models::LocalEmbedder;
 use muster_store::StoreHandle;
 

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use muster_actors::provider::{Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, Embedded, Settlement, StreamEnd};
+use muster_gateway::{Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, Embedded, Settlement, StreamEnd};
 use muster_providers::{FinishReason, Usage};
 
 use super::Otel;

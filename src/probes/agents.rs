@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use muster_actors::Kind;
-use muster_actors::agent::Agents;
-use muster_actors::engine::{Behalf, EngineCall, EngineRunner as _, Engines};
-use muster_actors::health::{Probe, Verdict};
-use muster_actors::identity::By;
-use muster_actors::task::{Pulse, Tasks};
+use muster_core::Kind;
+use muster_core::health::{Probe, Verdict};
 use muster_engines::{Engine, Nature, vector};
+use muster_identity::By;
+use muster_tasks::agent::Agents;
+use muster_tasks::task::{Pulse, Tasks};
+use muster_tasks::{engine::Behalf, engine::EngineCall, engine::EngineRunner as _, engine::Engines};
 
 use super::{Parts, SECOND};
 use crate::live::Watched;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use muster_actors::health::{Probe, Verdict};
-use muster_actors::identity::By;
-use muster_actors::memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, SearchAsk};
-use muster_actors::{Clock, Error, Kind};
+use muster_core::health::{Probe, Verdict};
+use muster_core::{Clock, Error, Kind};
+use muster_identity::By;
+use muster_memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, SearchAsk};
 
 use super::SECOND;
 

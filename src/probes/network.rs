@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use muster_actors::feed::{Feed, FeedStats, Viewer};
-use muster_actors::geofence::Geofences;
-use muster_actors::health::{Probe, Verdict};
-use muster_actors::identity::{By, Permissions};
-use muster_actors::incident::Filter;
-use muster_actors::page::PageAsk;
+use muster_core::health::{Probe, Verdict};
+use muster_core::page::PageAsk;
+use muster_core::principal::Permissions;
+use muster_core::principal::Viewer;
+use muster_feed::{Feed, FeedStats};
+use muster_identity::By;
+use muster_network::geofence::Geofences;
+use muster_network::incident::Filter;
 
 use super::{Parts, SECOND};
 use crate::disaster::Disaster;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use muster_actors::health::{Probe, Verdict};
-use muster_actors::identity::{Identity, Scheme, Shown};
-use muster_actors::page::PageAsk;
-use muster_actors::supervise::Tree;
+use muster_core::health::{Probe, Verdict};
+use muster_core::page::PageAsk;
+use muster_core::supervise::Tree;
+use muster_identity::{Identity, Scheme, Shown};
 use muster_store::{Scan, StoreHandle, Tree as StoreTree};
 
 use super::{Parts, SECOND};

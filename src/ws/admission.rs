@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_actors::device::DeviceDirectory;
-use muster_actors::identity::{Identity, Person, Scheme, Shown};
-use muster_actors::keys::{Keys, Scope};
-use muster_actors::{Clock, Error, Kind, Millis};
+use muster_core::{Clock, Error, Kind, Millis};
+use muster_identity::keys::{Keys, Scope};
+use muster_identity::{Identity, Person, Scheme, Shown};
+use muster_network::device::DeviceDirectory;
 use tokio::sync::watch;
 
 use super::protocol::{Refusal, Subject, Who};

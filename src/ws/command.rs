@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use muster_actors::identity::By;
-use muster_actors::{Error, Kind, Millis};
+use muster_core::{Error, Kind, Millis};
+use muster_identity::By;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 

@@ -9,8 +9,8 @@ use actix_web::http::{Version, header};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
-use muster_actors::Error;
-use muster_actors::feed::{ConnId, Position};
+use muster_core::Error;
+use muster_feed::{ConnId, Position};
 
 use super::protocol::Entrance;
 use super::{Admitted, Collected, Framing, Line, Link, Next, Opening, Positions, Shard};

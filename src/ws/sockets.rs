@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use muster_actors::feed::Feed;
-use muster_actors::{Clock, Error, Kind};
+use muster_core::{Clock, Error, Kind};
+use muster_feed::Feed;
 use tokio::sync::watch;
 
 use super::protocol::ProtocolOptions;

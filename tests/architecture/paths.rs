@@ -9,7 +9,7 @@ pub(crate) struct Reference {
     pub(crate) at: usize,
 }
 
-/// The module that a file holds: `actors/src/limits/state.rs` is `muster_actors::limits::state`.
+/// The module that a file holds: `actors/src/limits/state.rs` is `muster_limits::state`.
 pub(crate) fn module_of(file: &str) -> Vec<String> {
     let (package, inside) = match file.split_once("src/") {
         Some(("", inside)) => ("muster".to_owned(), inside),

@@ -78,7 +78,7 @@ fn edges() -> Vec<Sample> {
         sample(
             "handlers-do-not-store",
             ("src/http/keys.rs", "async fn f(s: &dyn muster_store::Store) {}"),
-            ("src/http/keys.rs", "async fn f(keys: &muster_actors::keys::Keys) {}"),
+            ("src/http/keys.rs", "async fn f(keys: &muster_identity::keys::Keys) {}"),
         ),
         sample(
             "only-the-store-knows-sled",
@@ -165,7 +165,7 @@ fn layers() -> Vec<Sample> {
         ),
         below("cap-stands-alone", "cap/src/write.rs", "muster_geo", "quick_xml"),
         below("cap-stands-alone", "cap/src/lib.rs", "actix", "crate::read"),
-        below("geo-stands-alone", "geo/src/shapes.rs", "muster_actors::device", "rstar"),
+        below("geo-stands-alone", "geo/src/shapes.rs", "muster_network::device", "rstar"),
         below("geo-stands-alone", "geo/src/ring.rs", "muster_cap", "crate::point"),
         below("retrieval-stands-alone", "retrieval/src/rank/fuse.rs", "muster_models::EmbedModel", "crate::text"),
         below("retrieval-stands-alone", "retrieval/src/text/index.rs", "tokio::sync", "roaring"),

@@ -1,6 +1,6 @@
 //! An entry's life: stored, read, found, deleted.
 
-use muster_actors::Millis;
+use muster_core::Millis;
 use reqwest::Method;
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use muster_actors::Millis;
+use muster_core::Millis;
 use serde_json::{Value, json};
 
 use super::world::{comes, get, key, keys, put, search, server, store};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use muster_actors::Millis;
+use muster_core::Millis;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 

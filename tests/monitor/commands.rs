@@ -1,6 +1,6 @@
 //! What a monitor commands: the reply is the first phase, an event the second.
 
-use muster_actors::task::Status;
+use muster_tasks::task::Status;
 use serde_json::{Value, json};
 
 use super::double::{Tasks, event, key, monitor};

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::double::{PATH, Tasks, event, key, monitor, tasks_of};
 use crate::support::server::Muster;
 use crate::support::socket::{Socket, token};
-use muster_actors::task::Status;
+use muster_tasks::task::Status;
 
 #[tokio::test]
 async fn an_ordinary_request_is_told_how_to_connect() {

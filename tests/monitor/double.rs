@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster::agents::{AgentCommands, Controls};
-use muster_actors::feed::{Denied, Event, Publisher, SnapshotAsk, SnapshotSource, StateItem, Traits};
-use muster_actors::identity::Permission;
-use muster_actors::task::{Asker, Control, ControlReply, Effective, FirstPhase, Status, Verb};
-use muster_actors::{Clock, Error, Kind};
+use muster_core::event::{Event, Publisher, Traits};
+use muster_core::principal::Permission;
+use muster_core::{Clock, Error, Kind};
+use muster_feed::{Denied, SnapshotAsk, SnapshotSource, StateItem};
+use muster_tasks::task::{Asker, Control, ControlReply, Effective, FirstPhase, Status, Verb};
 use serde_json::{Value, json, value::to_raw_value};
 
 use crate::support::client::Client;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 
-use muster_actors::task::Status;
+use muster_tasks::task::Status;
 use serde_json::Value;
 
 use super::double::{Tasks, key};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use muster_actors::task::Status;
+use muster_tasks::task::Status;
 
 use super::double::{Key, Tasks, key};
 use crate::support::server::Muster;

@@ -1,8 +1,8 @@
 //! Sockets of tokens that are bound to a key (RFC 9449).
 
-use muster_actors::Clock;
 use muster_auth::PrivateKey;
 use muster_auth::dpop::sign_proof;
+use muster_core::Clock;
 use serde_json::{Value, json};
 
 use super::world::server;

@@ -1,6 +1,6 @@
 //! Subscriptions: state and position, resuming, filters, newest values, presence.
 
-use muster_actors::feed::{Latest, Traits};
+use muster_core::event::{Latest, Traits};
 use serde_json::{json, value::to_raw_value};
 
 use super::world::{server, tell, tell_with};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use muster_actors::feed::Event;
+use muster_core::event::Event;
 use serde_json::json;
 
 use super::world::{STALLED_KIB, server, tell};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use muster_actors::feed::Event;
+use muster_core::event::Event;
 use reqwest::Method;
 use serde_json::json;
 

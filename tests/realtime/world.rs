@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use muster_actors::feed::{Denied, Event, SnapshotAsk, SnapshotSource, StateItem, Traits};
+use muster_core::event::{Event, Traits};
+use muster_feed::{Denied, SnapshotAsk, SnapshotSource, StateItem};
 use serde_json::{Value, json, value::to_raw_value};
 
 use crate::support::server::Muster;

@@ -10,9 +10,9 @@ use actix_web::web::Data;
 use muster::app::{App, First};
 use muster::config::{self, Source};
 use muster::server::Server;
-use muster_actors::keys::Token;
-use muster_actors::limits::Quota;
-use muster_actors::supervise::Tree;
+use muster_core::supervise::Tree;
+use muster_identity::keys::Token;
+use muster_limits::Quota;
 use serde_json::json;
 use tempfile::TempDir;
 

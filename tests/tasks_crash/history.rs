@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use muster_actors::Millis;
+use muster_core::Millis;
 use serde_json::Value;
 
 use crate::support::client::Client;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use muster_actors::firmware;
+use muster_network::firmware;
 use muster_store::{Journal, JournalOptions, StoreHandle};
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use muster_actors::Clock;
 use muster_auth::dpop::sign_proof;
+use muster_core::Clock;
 use reqwest::{Method, StatusCode, Upgraded};
 use serde_json::{Value, json};
 use tokio_tungstenite::WebSocketStream;

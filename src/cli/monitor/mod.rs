@@ -13,8 +13,8 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use muster_actors::Clock;
-use muster_actors::ids::{IdKind, new_id};
+use muster_core::Clock;
+use muster_core::ids::{IdKind, new_id};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;

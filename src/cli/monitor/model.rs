@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use muster_actors::Millis;
+use muster_core::Millis;
 use serde_json::{Value, json};
 
 use super::keys::Key;

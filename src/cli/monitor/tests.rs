@@ -1,6 +1,6 @@
 //! A monitor without a server and without a terminal.
 
-use muster_actors::Millis;
+use muster_core::Millis;
 use serde_json::{Value, json};
 
 use super::keys::Key;

@@ -1,6 +1,6 @@
 //! Pure: what a monitor knows, as lines.
 
-use muster_actors::Millis;
+use muster_core::Millis;
 use serde_json::Value;
 
 use super::model::{MODES, Mode, Model, Row, text};

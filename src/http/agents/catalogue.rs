@@ -1,8 +1,8 @@
 //! Which agents there are.
 
 use actix_web::web;
-use muster_actors::agent::{Agent, PlanStep};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_tasks::agent::{Agent, PlanStep};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};

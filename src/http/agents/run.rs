@@ -2,8 +2,8 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::Millis;
-use muster_actors::task::{Asker, NewTask, Priority, Status};
+use muster_core::Millis;
+use muster_tasks::task::{Asker, NewTask, Priority, Status};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

@@ -1,7 +1,7 @@
 //! What is sent and shown of alerts.
 
-use muster_actors::incident::Draft;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_network::incident::Draft;
 use serde_json::Value;
 use utoipa::ToSchema;
 

@@ -3,8 +3,8 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::incident::Fate;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_network::incident::Fate;
 use serde_json::json;
 
 use super::body::{Imported, missing};
@@ -40,7 +40,7 @@ pub async fn import(
     let document = body::read(&http, &mut payload.into_inner(), MAX_BYTES).await?;
     let answer = app.incidents.import(by_of(&http)?, &document).await?;
     let alert = answer.alert.ok_or_else(missing)?;
-    if alert.state == muster_actors::alert::AlertState::Parked {
+    if alert.state == muster_network::alert::AlertState::Parked {
         let message = "none of the messages that it refers to is here: it is kept, and takes effect when one comes";
         let details = json!({ "alert": alert.id, "references": alert.references, "waits_until": alert.waits_until });
         return Err(HttpError(Error::new(Kind::Conflict, message).coded("cap_parked").detailing(details)));

@@ -2,7 +2,7 @@
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::alert::AlertState;
+use muster_network::alert::AlertState;
 
 use super::body::{AlertBody, ConfirmBody, DraftBody, DraftSchema, RejectBody, missing};
 use crate::app::App;

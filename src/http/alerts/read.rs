@@ -1,9 +1,9 @@
 //! Alerts as they are read: one, many, as CAP, as a feed.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::incident::AlertFilter;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 use muster_geo::BBox;
+use muster_network::incident::AlertFilter;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -43,7 +43,7 @@ impl ListQuery {
         });
         let severity = self.severity.as_deref().map(|text| {
             let why = "must be Extreme, Severe, Moderate, Minor or Unknown";
-            muster_actors::alert::Severity::parse(text).ok_or_else(|| wrong("severity", why, text))
+            muster_network::alert::Severity::parse(text).ok_or_else(|| wrong("severity", why, text))
         });
         let bbox = self.bbox.as_deref().map(|text| BBox::parse(text).map_err(|e| wrong("bbox", e.to_string(), text)));
         Ok(AlertFilter {

@@ -1,6 +1,6 @@
 //! What these routes take and give.
 
-use muster_actors::identity::{Claimed, LoggedIn, SessionRecord};
+use muster_identity::{Claimed, LoggedIn, SessionRecord};
 use serde::Serialize;
 use utoipa::ToSchema;
 

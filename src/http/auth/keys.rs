@@ -2,7 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::identity::Change;
+use muster_identity::Change;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,8 +2,8 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::identity::{Login, Origin};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_identity::{Login, Origin};
 
 use super::body::{LoginBody, RefreshBody, Tokens, claim};
 use crate::app::App;
@@ -48,7 +48,7 @@ pub async fn cli_login(
     // RFC 9449, section 5: where tokens are given, a bad proof is 400.
     let refused = |error: Error| Error { kind: Kind::Invalid, ..error };
     let jkt = app.identity.holder(&shown_without_token(&http, &url)).map_err(refused)?;
-    let jkt = jkt.ok_or_else(|| refused(muster_actors::identity::proof_required()))?;
+    let jkt = jkt.ok_or_else(|| refused(muster_identity::proof_required()))?;
     log_in(&app, &http, body, Some(jkt)).await
 }
 

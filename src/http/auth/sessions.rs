@@ -1,8 +1,8 @@
 //! The current user and its sessions.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::identity::By;
-use muster_actors::{Error, Kind, Millis};
+use muster_core::{Error, Kind, Millis};
+use muster_identity::By;
 
 use super::body::{LogoutBody, Me, PasswordBody, SessionBody, SessionList};
 use crate::app::App;

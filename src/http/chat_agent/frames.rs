@@ -1,8 +1,8 @@
 //! A streamed answer of the agent platform.
 
 use bytes::BytesMut;
-use muster_actors::provider::{Attempt, Chain, Streaming};
-use muster_actors::{Clock, Error, Millis};
+use muster_core::{Clock, Error, Millis};
+use muster_gateway::{Attempt, Chain, Streaming};
 use muster_providers::{Delta, FinishReason, Price, Usage};
 use serde_json::json;
 

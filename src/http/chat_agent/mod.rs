@@ -5,8 +5,8 @@ mod reply;
 mod request;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::ledger::nanos_of_usd;
-use muster_actors::provider::{BreakerState, Chain};
+use muster_gateway::{BreakerState, Chain};
+use muster_limits::ledger::nanos_of_usd;
 
 pub use reply::{ChatReplyAgent, GatewayReply};
 pub use request::{ChatAgentBody, GatewayBody};

@@ -1,7 +1,7 @@
 //! What both chats of the agent platform answer.
 
-use muster_actors::provider::{Answer, Attempt, BreakerState};
-use muster_actors::{Clock, Millis};
+use muster_core::{Clock, Millis};
+use muster_gateway::{Answer, Attempt, BreakerState};
 use muster_providers::{FinishReason, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;

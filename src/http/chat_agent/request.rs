@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use muster_actors::ledger::nanos_of_usd;
-use muster_actors::limits::Estimate;
-use muster_actors::provider::ChatAsk;
+use muster_gateway::ChatAsk;
+use muster_limits::Estimate;
+use muster_limits::ledger::nanos_of_usd;
 use muster_providers::{ChatRequest, Message, Sampling};
 use utoipa::ToSchema;
 

@@ -1,6 +1,6 @@
 //! A whole answer, in OpenAI's words.
 
-use muster_actors::provider::Answer;
+use muster_gateway::Answer;
 use muster_providers::{Choice, FinishReason, ToolCall, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,7 +1,7 @@
 //! A streamed answer, in OpenAI's words.
 
 use bytes::{BufMut, BytesMut};
-use muster_actors::{Clock, Error};
+use muster_core::{Clock, Error};
 use muster_providers::{Delta, FinishReason, ToolDelta, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};

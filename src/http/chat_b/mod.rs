@@ -6,8 +6,8 @@ mod request;
 
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::ids::{IdKind, new_id};
-use muster_actors::provider::Answer;
+use muster_core::ids::{IdKind, new_id};
+use muster_gateway::Answer;
 use muster_providers::with_members;
 use serde_json::Value;
 

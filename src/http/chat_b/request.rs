@@ -1,7 +1,7 @@
 //! What a client asks for, in OpenAI's words.
 
 use bytes::Bytes;
-use muster_actors::limits::Estimate;
+use muster_limits::Estimate;
 use muster_providers::{ChatRequest, Message, ResponseFormat, Sampling, Tool, ToolChoice};
 use serde_json::{Value, json};
 use utoipa::ToSchema;

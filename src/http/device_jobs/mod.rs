@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::firmware::{ExecError, ExecState, Report};
-use muster_actors::identity::By;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_identity::By;
+use muster_network::firmware::{ExecError, ExecState, Report};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, OpenApi, ToSchema};
 

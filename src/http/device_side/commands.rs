@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::device::Answer;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_network::device::Answer;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};

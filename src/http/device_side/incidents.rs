@@ -2,9 +2,9 @@
 
 use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::incident::{Edit, Incident, Report};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 use muster_geo::Geometry;
+use muster_network::incident::{Edit, Incident, Report};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

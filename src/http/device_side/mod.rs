@@ -6,8 +6,8 @@ mod incidents;
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, web};
-use muster_actors::Kind;
-use muster_actors::identity::By;
+use muster_core::Kind;
+use muster_identity::By;
 use utoipa::OpenApi;
 
 use crate::error::HttpError;

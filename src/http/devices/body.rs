@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use muster_actors::device::{
+use muster_geo::{Geometry, Point};
+use muster_network::device::{
     Description, DeviceKind, DevicePatch, FirmwareVersion, Health, NewCommand, NewDevice, Report, Slot,
 };
-use muster_geo::{Geometry, Point};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::device::Deed;
-use muster_actors::precondition::IfMatch;
+use muster_core::precondition::IfMatch;
+use muster_network::device::Deed;
 use serde_json::json;
 
 use super::body::{Maintenance, MaintenanceBody, NewCommandBody, PageQuery, ReasonBody, RotateBody};

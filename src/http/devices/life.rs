@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::identity::{By, Permission};
-use muster_actors::{Error, Kind};
+use muster_core::principal::Permission;
+use muster_core::{Error, Kind};
+use muster_identity::By;
 use serde_json::json;
 
 use super::body::{HeartbeatReport, PageQuery, ReadingsBody};

@@ -1,7 +1,7 @@
 //! Devices by where they are.
 
 use actix_web::{HttpResponse, web};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 use muster_geo::{HALF_AROUND_M, Point};
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! Devices are registered, listed, read, described and retired.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::device::{Deed, DeviceFilter};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 use muster_geo::BBox;
+use muster_network::device::{Deed, DeviceFilter};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! The handlers.
 
 use actix_web::{HttpRequest, web};
-use muster_actors::engine::{Behalf, EngineCall, EngineRunner as _};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 use muster_engines::{Engine, Family};
+use muster_tasks::{engine::Behalf, engine::EngineCall, engine::EngineRunner as _};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;

@@ -1,7 +1,7 @@
 //! Artifacts: announced, verified, revoked.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::precondition::IfMatch;
+use muster_core::precondition::IfMatch;
 
 use super::body::{NewArtifactBody, PageQuery, RevokeArtifactBody, VerifyArtifactBody};
 use super::describe::{ArtifactBody, ArtifactList};

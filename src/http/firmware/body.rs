@@ -1,7 +1,7 @@
 //! What is sent.
 
-use muster_actors::Millis;
-use muster_actors::firmware::{JobKind, JobTarget, Manifest, NewArtifact, NewJob, Policy, TargetQuery};
+use muster_core::Millis;
+use muster_network::firmware::{JobKind, JobTarget, Manifest, NewArtifact, NewJob, Policy, TargetQuery};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};

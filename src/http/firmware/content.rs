@@ -8,8 +8,8 @@ use actix_web::http::{Method, StatusCode, header};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use bytes::Bytes;
 use futures::StreamExt;
-use muster_actors::firmware::{ArtifactState, Piece};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_network::firmware::{ArtifactState, Piece};
 use serde_json::json;
 
 use super::describe::UploadBody;
@@ -99,7 +99,7 @@ pub async fn get(
     if http.method() == Method::HEAD
         && let Ok(artifact) = app.firmware.artifact(&id).await
         && matches!(artifact.state, ArtifactState::Uploading | ArtifactState::Verifying)
-        && matches!(by, muster_actors::identity::By::Person(_))
+        && matches!(by, muster_identity::By::Person(_))
     {
         let received = app.firmware.received(&id).await;
         let mut answer = HttpResponse::Ok();

@@ -1,9 +1,9 @@
 //! Rollouts: made, decided on, driven, looked at.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::firmware::{Act, Dialect, ExecState, Execution, JobState, export};
-use muster_actors::page::Page;
-use muster_actors::{Error, Kind};
+use muster_core::page::Page;
+use muster_core::{Error, Kind};
+use muster_network::firmware::{Act, Dialect, ExecState, Execution, JobState, export};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

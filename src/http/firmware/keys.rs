@@ -1,7 +1,7 @@
 //! Keys that may sign firmware.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::page::Page;
+use muster_core::page::Page;
 
 use super::body::NewSigningKeyBody;
 use super::describe::{SigningKeyBody, SigningKeyList};

@@ -1,7 +1,7 @@
 //! What requests for geofences say, and what they are told.
 
-use muster_actors::geofence::{AppliesTo, Change, Fence, Inside, NewFence};
 use muster_geo::{BBox, Geometry, Point};
+use muster_network::geofence::{AppliesTo, Change, Fence, Inside, NewFence};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -4,7 +4,7 @@
 mod body;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::Kind;
+use muster_core::Kind;
 use utoipa::OpenApi;
 
 use body::{FenceBody, FenceList, FencePatchBody, InsideBody, InsideList, NewFenceBody, PageQuery};

@@ -1,7 +1,7 @@
 //! What is sent of an incident.
 
-use muster_actors::Error;
-use muster_actors::incident::{Edit, NewResource, Report, ResourceChange, ResourceStatus};
+use muster_core::Error;
+use muster_network::incident::{Edit, NewResource, Report, ResourceChange, ResourceStatus};
 use serde_json::Value;
 use utoipa::ToSchema;
 

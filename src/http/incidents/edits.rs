@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::incident::ResourceAct;
+use muster_network::incident::ResourceAct;
 
 use super::body::{NoteBody, PatchBody, PatchSchema, ReportBody, ReportSchema, ResourceBody, ResourceChangeBody};
 use super::shown::{IncidentBody, Reported, ReportedIncident, Shown, changed, of};

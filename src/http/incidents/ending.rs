@@ -1,7 +1,7 @@
 //! Transitions that end an incident, and the one that opens it again.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::incident::Action;
+use muster_network::incident::Action;
 
 use super::moves::{DuplicateBody, MoveNote, ReasonBody};
 use super::shown::IncidentBody;

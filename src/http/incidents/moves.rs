@@ -1,7 +1,7 @@
 //! What transitions take.
 
-use muster_actors::Millis;
-use muster_actors::incident::{Action, More, Move};
+use muster_core::Millis;
+use muster_network::incident::{Action, More, Move};
 use utoipa::ToSchema;
 
 use crate::body::{Fields, FromJson};
@@ -26,11 +26,11 @@ macro_rules! asks {
 #[derive(Debug, ToSchema)]
 pub struct TriageBody {
     #[schema(value_type = Option<String>)]
-    pub severity: Option<muster_actors::alert::Severity>,
+    pub severity: Option<muster_network::alert::Severity>,
     #[schema(value_type = Option<String>)]
-    pub urgency: Option<muster_actors::alert::Urgency>,
+    pub urgency: Option<muster_network::alert::Urgency>,
     #[schema(value_type = Option<String>)]
-    pub certainty: Option<muster_actors::alert::Certainty>,
+    pub certainty: Option<muster_network::alert::Certainty>,
     /// 1 to 5.
     pub ics_type: Option<u8>,
     pub note: Option<String>,

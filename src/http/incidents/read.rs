@@ -1,10 +1,10 @@
 //! Incidents as they are read: one, many, on a map, as CAP.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::incident::{Filter, Incident};
-use muster_actors::page::PageAsk;
-use muster_actors::{Error, Kind, Millis};
+use muster_core::page::PageAsk;
+use muster_core::{Error, Kind, Millis};
 use muster_geo::{BBox, Geometry};
+use muster_network::incident::{Filter, Incident};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ pub async fn list(
     let found = app.incidents.list(by_of(&http)?, query.filter()?, page).await?;
     let next = found.next.clone();
     let shown = found.items.iter().map(|incident| Shown::new(incident)).collect();
-    Ok(envelope::list("incidents", &muster_actors::page::Page { items: shown, next }))
+    Ok(envelope::list("incidents", &muster_core::page::Page { items: shown, next }))
 }
 
 /// One incident. One that is not for the caller to see is 404, as one that is not there. Needs `incidents:read`.

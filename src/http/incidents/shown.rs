@@ -1,8 +1,8 @@
 //! How incidents are shown.
 
 use actix_web::HttpResponse;
-use muster_actors::incident::{Action, Answer, Incident};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_network::incident::{Action, Answer, Incident};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

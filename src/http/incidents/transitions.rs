@@ -1,7 +1,7 @@
 //! Transitions of an incident that goes on.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::incident::Action;
+use muster_network::incident::Action;
 
 use super::moves::{ActivateBody, Asks, AssignBody, EscalateBody, MoveNote, SilenceBody, TriageBody};
 use super::shown::{IncidentBody, changed};

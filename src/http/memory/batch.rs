@@ -1,8 +1,8 @@
 //! `POST /api/memory/batch`
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::Error;
-use muster_actors::memory::StoreReply;
+use muster_core::Error;
+use muster_memory::StoreReply;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

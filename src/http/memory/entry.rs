@@ -1,6 +1,7 @@
 //! An entry as it is sent: every check of a field, told at once.
 
-use muster_actors::memory::{self as rules, MAX_KEY, MAX_NAME, MAX_TAGS, MAX_TTL, MAX_VALUE, NewEntry, Unfit};
+use muster_memory as rules;
+use muster_memory::{MAX_KEY, MAX_NAME, MAX_TAGS, MAX_TTL, MAX_VALUE, NewEntry, Unfit};
 use utoipa::ToSchema;
 
 use crate::body::{Fields, FromJson};

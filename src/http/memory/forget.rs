@@ -1,9 +1,9 @@
 //! `DELETE /api/memory/owners/{owner}`: every trace of an owner.
 
 use actix_web::{HttpRequest, web};
-use muster_actors::keys::Scope;
-use muster_actors::memory::{Forgotten, Owner};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_identity::keys::Scope;
+use muster_memory::{Forgotten, Owner};
 use serde::Serialize;
 use utoipa::ToSchema;
 

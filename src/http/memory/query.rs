@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use muster_actors::memory::MAX_TAGS;
-use muster_actors::page::PageAsk;
-use muster_actors::{Error, FieldError, Kind};
+use muster_core::page::PageAsk;
+use muster_core::{Error, FieldError, Kind};
+use muster_memory::MAX_TAGS;
 
 use super::entry::{unfit_key, unfit_namespace, unfit_tag, unfit_thread};
 

@@ -2,9 +2,9 @@
 
 use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::memory::{EntryRecord, ListAsk};
-use muster_actors::page::Page;
-use muster_actors::{Error, Kind};
+use muster_core::page::Page;
+use muster_core::{Error, Kind};
+use muster_memory::{EntryRecord, ListAsk};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,8 +1,8 @@
 //! `GET /api/memory/search` and `POST /api/memory/search`
 
 use actix_web::{HttpRequest, web};
-use muster_actors::Millis;
-use muster_actors::memory::{EntryId, Highlight, Hit, IndexHealth, Mode, SearchReply};
+use muster_core::Millis;
+use muster_memory::{EntryId, Highlight, Hit, IndexHealth, Mode, SearchReply};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

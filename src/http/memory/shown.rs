@@ -1,7 +1,7 @@
 //! An entry as it is shown.
 
-use muster_actors::Millis;
-use muster_actors::memory::{EntryId, EntryRecord, IndexState};
+use muster_core::Millis;
+use muster_memory::{EntryId, EntryRecord, IndexState};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use muster_actors::Error;
-use muster_actors::memory::{MAX_QUERY, Mode, SearchAsk};
-use muster_actors::page::PageAsk;
+use muster_core::Error;
+use muster_core::page::PageAsk;
+use muster_memory::{MAX_QUERY, Mode, SearchAsk};
 use utoipa::ToSchema;
 
 use super::entry::{fit, tags, unfit_key, unfit_namespace, unfit_thread};

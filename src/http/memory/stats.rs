@@ -1,7 +1,7 @@
 //! `GET /api/memory/stats`
 
 use actix_web::{HttpRequest, web};
-use muster_actors::memory::{IndexHealth, SpaceStats, Stats};
+use muster_memory::{IndexHealth, SpaceStats, Stats};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -3,8 +3,8 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::memory::{Precondition, StoreReply};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_memory::{Precondition, StoreReply};
 
 use super::entry::{SentEntry, StoreBody};
 use super::shown::EntryBody;

@@ -1,7 +1,7 @@
 //! A whole answer, in Anthropic's words.
 
-use muster_actors::ids::{IdKind, new_id};
-use muster_actors::provider::Answer;
+use muster_core::ids::{IdKind, new_id};
+use muster_gateway::Answer;
 use muster_providers::{Choice, FinishReason, ToolCall, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};

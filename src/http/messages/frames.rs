@@ -1,8 +1,8 @@
 //! A streamed answer, in Anthropic's words: blocks that begin, grow and end.
 
 use bytes::BytesMut;
-use muster_actors::Error;
-use muster_actors::ids::{IdKind, new_id};
+use muster_core::Error;
+use muster_core::ids::{IdKind, new_id};
 use muster_providers::{Delta, FinishReason, ToolDelta, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ impl Frames for FramesMessages {
 
 #[cfg(test)]
 mod tests {
-    use muster_actors::Kind;
+    use muster_core::Kind;
 
     use super::*;
 

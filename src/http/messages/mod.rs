@@ -6,7 +6,7 @@ mod request;
 mod turns;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::ids::{IdKind, new_id};
+use muster_core::ids::{IdKind, new_id};
 
 pub use answer::{MessagesAnswer, TokenCount};
 pub use request::{CountTokensBody, MessagesBody};

@@ -1,6 +1,6 @@
 //! What a client asks for, in Anthropic's words.
 
-use muster_actors::limits::Estimate;
+use muster_limits::Estimate;
 use muster_providers::{ChatRequest, Message, ResponseFormat, Sampling, Tool, ToolChoice};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -261,7 +261,7 @@ impl Priced for CountTokensBody {
 
 #[cfg(test)]
 mod tests {
-    use muster_actors::{Error, Kind};
+    use muster_core::{Error, Kind};
     use muster_providers::{Content, Image, ImageSource, Part, Role, ToolCall};
     use serde_json::json;
 

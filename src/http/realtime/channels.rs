@@ -1,9 +1,10 @@
 //! `GET /api/v1/realtime/channels/{ch}/…`
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::feed::{Denied, HistoryError, Position, Refused, Viewer};
-use muster_actors::identity::By;
-use muster_actors::{Error, Kind};
+use muster_core::principal::Viewer;
+use muster_core::{Error, Kind};
+use muster_feed::{Denied, HistoryError, Position, Refused};
+use muster_identity::By;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

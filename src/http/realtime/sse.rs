@@ -1,8 +1,8 @@
 //! `GET /api/v1/realtime/sse`
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::feed::Position;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_feed::Position;
 
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{Guarded, Listening, staying};

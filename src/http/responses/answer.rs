@@ -1,7 +1,7 @@
 //! An answer, in the words of OpenAI's Responses API: an object that fills as it is made.
 
-use muster_actors::Millis;
-use muster_actors::ids::{IdKind, new_id};
+use muster_core::Millis;
+use muster_core::ids::{IdKind, new_id};
 use muster_providers::{Choice, FinishReason, ToolCall, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;

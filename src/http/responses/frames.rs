@@ -1,8 +1,8 @@
 //! A streamed answer, in the words of OpenAI's Responses API: numbered events of items that begin, grow and end.
 
 use bytes::BytesMut;
-use muster_actors::ids::{IdKind, new_id};
-use muster_actors::{Clock, Error};
+use muster_core::ids::{IdKind, new_id};
+use muster_core::{Clock, Error};
 use muster_providers::{Delta, FinishReason, ToolCall, ToolDelta, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -193,7 +193,7 @@ impl Frames for FramesResponses {
 
 #[cfg(test)]
 mod tests {
-    use muster_actors::{Kind, Millis};
+    use muster_core::{Kind, Millis};
 
     use super::super::request::Asked;
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_actors::limits::Estimate;
+use muster_limits::Estimate;
 use muster_providers::{ChatRequest, Message, ResponseFormat, Role, Sampling, Tool, ToolChoice};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -268,7 +268,7 @@ impl Priced for ResponsesBody {
 
 #[cfg(test)]
 mod tests {
-    use muster_actors::{Error, Kind};
+    use muster_core::{Error, Kind};
     use muster_providers::{Content, Image, ImageSource, Part, ToolCall};
 
     use super::*;

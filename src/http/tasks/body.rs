@@ -1,7 +1,7 @@
 //! A task as it is shown.
 
-use muster_actors::Millis;
-use muster_actors::task::{
+use muster_core::Millis;
+use muster_tasks::task::{
     Basis, ControlRecord, Estimate, Priority, Progress, Status, StepKind, StepRecord, StepStatus, TaskError,
     TaskRecord, Verb, Waiting,
 };

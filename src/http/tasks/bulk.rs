@@ -1,8 +1,8 @@
 //! `POST /api/v1/tasks/control`: the same control of many tasks.
 
 use actix_web::{HttpRequest, web};
-use muster_actors::ids::{IdKind, new_id};
-use muster_actors::task::{Asker, BulkOutcome, BulkReply, Control, DryRun, Filter, FirstPhase, RedirectMode, Verb};
+use muster_core::ids::{IdKind, new_id};
+use muster_tasks::task::{Asker, BulkOutcome, BulkReply, Control, DryRun, Filter, FirstPhase, RedirectMode, Verb};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

@@ -2,8 +2,8 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::ids::{IdKind, new_id};
-use muster_actors::task::{Abort, Asker, Control, ControlReply, Effective, FirstPhase, RedirectMode, Status, Verb};
+use muster_core::ids::{IdKind, new_id};
+use muster_tasks::task::{Abort, Asker, Control, ControlReply, Effective, FirstPhase, RedirectMode, Status, Verb};
 use serde::Serialize;
 use utoipa::ToSchema;
 

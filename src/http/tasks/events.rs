@@ -3,8 +3,8 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use futures::stream;
-use muster_actors::task::{Asker, JournalEntry, Level, LogLine, Tasks};
-use muster_actors::{Error, Kind, Millis};
+use muster_core::{Error, Kind, Millis};
+use muster_tasks::task::{Asker, JournalEntry, Level, LogLine, Tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};

@@ -1,8 +1,8 @@
 //! Which tasks are meant, and cursors that are good for one filter only.
 
-use muster_actors::page::PageAsk;
-use muster_actors::task::{Filter, Priority, Status};
-use muster_actors::{Error, Kind, Millis};
+use muster_core::page::PageAsk;
+use muster_core::{Error, Kind, Millis};
+use muster_tasks::task::{Filter, Priority, Status};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, web};
-use muster_actors::page::Page;
-use muster_actors::task::{Asker, TaskRecord};
-use muster_actors::{Error, Kind};
+use muster_core::page::Page;
+use muster_core::{Error, Kind};
+use muster_tasks::task::{Asker, TaskRecord};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};

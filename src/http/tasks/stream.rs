@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::Instant;

@@ -1,7 +1,8 @@
 //! What these routes take and give.
 
-use muster_actors::Millis;
-use muster_actors::identity::{Permission, UserPatch, UserRecord, UserRole};
+use muster_core::Millis;
+use muster_core::principal::{Permission, UserRole};
+use muster_identity::{UserPatch, UserRecord};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -3,8 +3,8 @@
 mod body;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_actors::identity::{By, Given as Made, NewUser};
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_identity::{By, Given as Made, NewUser};
 use utoipa::OpenApi;
 
 pub use body::UserBody;

@@ -3,8 +3,8 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponseBuilder};
 use actix_web_actors::ws;
-use muster_actors::identity::Scheme;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_identity::Scheme;
 
 use super::wrong;
 use crate::ws::protocol::SUBPROTOCOL;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use actix_web::http::header;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use actix_web_actors::ws;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 
 use super::direct::Seat;
 use super::protocol::{Entrance, Refusal, SUBPROTOCOL};

@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::header;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
 
 /// The server's own pages and those of `allowed` may; what is no browser sends no origin but its token.
 ///

@@ -11,8 +11,8 @@ use actix_web::web;
 use actix_web_actors::HttpContext;
 use bytes::Bytes;
 use futures::Stream;
-use muster_actors::feed::ConnId;
-use muster_actors::{Error, Kind};
+use muster_core::{Error, Kind};
+use muster_feed::ConnId;
 
 use crate::ws::{Line, Link, Next, Opening, Shard};
 

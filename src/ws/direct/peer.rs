@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use actix_web::rt::net::TcpStream;
 use bytes::{Buf, Bytes};
-use muster_actors::feed::ConnId;
+use muster_feed::ConnId;
 
 use super::Begin;
 use super::flusher::Flusher;

@@ -1,6 +1,6 @@
 //! Pure: a token bucket, for what a client may send.
 
-use muster_actors::Millis;
+use muster_core::Millis;
 
 /// So many a second, and so many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_actors::feed::Traits;
+use muster_core::event::Traits;
 use serde::{Deserialize, Serialize};
 
 /// West, south, east, north, in degrees; west > east crosses the antimeridian.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_actors::feed::Position;
+use muster_feed::Position;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use muster_actors::Millis;
-use muster_actors::feed::{HistoryPage, Present, Publication, Subscribed};
+use muster_core::Millis;
+use muster_feed::{HistoryPage, Present, Publication, Subscribed};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 

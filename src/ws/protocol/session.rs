@@ -11,9 +11,10 @@ pub(crate) use answers::fault_of;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use muster_actors::Millis;
-use muster_actors::feed::{Position, Publication, Viewer};
-use muster_actors::identity::Person;
+use muster_core::Millis;
+use muster_core::principal::Viewer;
+use muster_feed::{Position, Publication};
+use muster_identity::Person;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 

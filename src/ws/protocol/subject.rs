@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use muster_actors::feed::Viewer;
-use muster_actors::identity::{By, Permission, Permissions, Person};
-use muster_actors::keys::KeyRecord;
-use muster_actors::task::{Asker, Reach};
+use muster_core::principal::Viewer;
+use muster_core::principal::{Permission, Permissions};
+use muster_identity::keys::KeyRecord;
+use muster_identity::{By, Person};
+use muster_tasks::task::{Asker, Reach};
 
 /// A person, an API key with the scope `agents`, or a device that speaks for itself.
 #[derive(Debug, Clone, PartialEq)]

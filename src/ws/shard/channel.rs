@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use muster_actors::feed::{Loss, Position, Publication};
+use muster_core::event::Loss;
+use muster_feed::{Position, Publication};
 use slab::Slab;
 
 use super::grid::Grid;
@@ -272,8 +273,8 @@ impl Member {
 
 #[cfg(test)]
 mod tests {
-    use muster_actors::Millis;
-    use muster_actors::feed::{Loss, Priority, Traits};
+    use muster_core::Millis;
+    use muster_core::event::{Loss, Priority, Traits};
     use proptest::prelude::*;
 
     use super::*;

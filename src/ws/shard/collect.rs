@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use muster_actors::Millis;
-use muster_actors::feed::{ConnId, Loss};
+use muster_core::Millis;
+use muster_core::event::Loss;
+use muster_feed::ConnId;
 
 use super::channel::{Channel, Given};
 use super::conn::{Conn, Place};

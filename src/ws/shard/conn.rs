@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use muster_actors::Millis;
-use muster_actors::feed::ConnId;
+use muster_core::Millis;
+use muster_feed::ConnId;
 use tokio::task::JoinHandle;
 
 use super::{Framing, Link};

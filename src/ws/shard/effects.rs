@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use muster_actors::Millis;
-use muster_actors::feed::{ConnId, HistoryError, Position, SubscribeAsk, Viewer};
-use muster_actors::identity::{Person, Scheme};
+use muster_core::Millis;
+use muster_core::principal::Viewer;
+use muster_feed::{ConnId, HistoryError, Position, SubscribeAsk};
+use muster_identity::{Person, Scheme};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::watch;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use muster_actors::Millis;
-use muster_actors::feed::{ConnId, Delivery, Loss, Priority, Publication};
+use muster_core::Millis;
+use muster_core::event::{Loss, Priority};
+use muster_feed::{ConnId, Delivery, Publication};
 
 use super::channel::{Given, Value, Was};
 use super::conn::{Place, Turn};
@@ -131,7 +132,7 @@ impl Table {
     }
 
     /// Moves what a connection has not got into its outbox, takes it out of all rings, and says where it stands.
-    fn settle(&mut self, id: ConnId) -> std::collections::HashMap<Arc<str>, muster_actors::feed::Position> {
+    fn settle(&mut self, id: ConnId) -> std::collections::HashMap<Arc<str>, muster_feed::Position> {
         let Some(index) = usize::try_from(id.0 & 0xff_ffff).ok() else { return Default::default() };
         let Some(conn) = self.conns.get_mut(index) else { return Default::default() };
         let mut positions = std::collections::HashMap::new();

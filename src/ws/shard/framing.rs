@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use muster_actors::feed::{Position, Publication};
+use muster_feed::{Position, Publication};
 use serde_json::json;
 
 use super::channel::Entry;

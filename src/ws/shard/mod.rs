@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use muster_actors::feed::{ConnId, ShardId};
-use muster_actors::ids::{IdKind, new_id};
-use muster_actors::{Error, Millis};
+use muster_core::ids::{IdKind, new_id};
+use muster_core::{Error, Millis};
+use muster_feed::{ConnId, ShardId};
 use slab::Slab;
 
 use super::protocol::{Entrance, Peer, ProtocolOptions, Session};
@@ -87,7 +87,7 @@ pub struct Opening {
     /// The handshake's address.
     pub url: Rc<str>,
     /// Channels of a listener, with where it stands in each.
-    pub channels: Vec<(String, Option<muster_actors::feed::Position>)>,
+    pub channels: Vec<(String, Option<muster_feed::Position>)>,
 }
 
 impl std::fmt::Debug for Opening {
@@ -180,13 +180,13 @@ impl Shard {
         };
         if place.is_none() && peer == Peer::Listener {
             let message = "this person has as many live connections as may be: close one first";
-            return Err(Error::new(muster_actors::Kind::RateLimited, message)
+            return Err(Error::new(muster_core::Kind::RateLimited, message)
                 .coded("connection_limit")
                 .retry_in(Duration::from_secs(10)));
         }
         let mut effects = session.on_open(now);
         effects.extend(session.listen(opening.channels, now).map_err(|fault| {
-            Error::field(muster_actors::Kind::Invalid, &["query", "ch"], fault.message, serde_json::Value::Null)
+            Error::field(muster_core::Kind::Invalid, &["query", "ch"], fault.message, serde_json::Value::Null)
         })?);
         let mut table = self.table.borrow_mut();
         let id = table.insert(session, opening.link, opening.framing, protocol.max_frame);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use muster_actors::feed::{Delivery, Overflow, ShardPort};
+use muster_feed::{Delivery, Overflow, ShardPort};
 use tokio::sync::mpsc;
 
 #[derive(Debug)]

@@ -75,7 +75,7 @@ impl Shard {
         }
     }
 
-    fn look_after(&self, table: &mut Table, now: muster_actors::Millis) {
+    fn look_after(&self, table: &mut Table, now: muster_core::Millis) {
         let options = &self.sockets.options.shard;
         for id in std::mem::take(&mut table.watched) {
             let Some(conn) = table.conn(id) else { continue };

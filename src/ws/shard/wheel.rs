@@ -1,6 +1,6 @@
 //! Pure: a timer wheel. One entry a connection, however many times it waits for.
 
-use muster_actors::Millis;
+use muster_core::Millis;
 
 /// Slots of one round; what is farther off is looked at again each round.
 const SLOTS: u64 = 512;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use muster_actors::Millis;
-use muster_actors::feed::{Position, Refused};
-use muster_actors::identity::Permission;
+use muster_core::Millis;
+use muster_core::principal::Permission;
+use muster_feed::{Position, Refused};
 
 use super::inbound::{self, What};
 use super::{Ask, CommandAsk, Effect, Opening, Peer, Phase, Session, Sub, Subscriber, fault_of, outbound};

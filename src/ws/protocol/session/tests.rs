@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_actors::Millis;
-use muster_actors::feed::{Position, Refused, Subscribed};
-use muster_actors::identity::{Permission, Permissions, Person, UserRole};
-use muster_actors::keys::{KeyRecord, Role};
+use muster_core::Millis;
+use muster_core::principal::{Permission, Permissions, UserRole};
+use muster_feed::{Position, Refused, Subscribed};
+use muster_identity::Person;
+use muster_identity::keys::{KeyRecord, Role};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

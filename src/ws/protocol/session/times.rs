@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_actors::Millis;
+use muster_core::Millis;
 
 use super::{Effect, Peer, Phase, Session, outbound};
 use crate::ws::Close;

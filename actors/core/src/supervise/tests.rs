@@ -1,0 +1,204 @@
+//! Each way to die, and what the caller, the tree and the state see of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use actix::{Actor, ActorContext, Context, Handler, Message, ResponseFuture};
+use actix_rt::Arbiter;
+
+use super::*;
+use crate::test_world;
+
+/// Counts; what it has counted is "stored" outside and read back by its factory.
+struct Counter {
+    count: u64,
+    stored: Arc<AtomicU64>,
+}
+
+impl Actor for Counter {
+    type Context = Context<Self>;
+}
+
+#[derive(Message)]
+#[rtype(result = "u64")]
+struct Add(u64);
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Boom;
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Stop;
+
+/// Never answers.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Hang;
+
+impl Handler<Add> for Counter {
+    type Result = u64;
+    fn handle(&mut self, add: Add, _: &mut Context<Self>) -> u64 {
+        self.count += add.0;
+        self.stored.store(self.count, Ordering::SeqCst);
+        self.count
+    }
+}
+
+impl Handler<Boom> for Counter {
+    type Result = ();
+    fn handle(&mut self, _: Boom, _: &mut Context<Self>) {
+        panic!("boom");
+    }
+}
+
+impl Handler<Stop> for Counter {
+    type Result = ();
+    fn handle(&mut self, _: Stop, context: &mut Context<Self>) {
+        context.stop();
+    }
+}
+
+impl Handler<Hang> for Counter {
+    type Result = ResponseFuture<()>;
+    fn handle(&mut self, _: Hang, _: &mut Context<Self>) -> ResponseFuture<()> {
+        Box::pin(std::future::pending())
+    }
+}
+
+fn counter(stored: &Arc<AtomicU64>) -> ChildSpec<Counter> {
+    let stored = Arc::clone(stored);
+    ChildSpec::new("counter", Arbiter::current(), move |_| {
+        let stored = Arc::clone(&stored);
+        async move { Ok(Counter { count: stored.load(Ordering::SeqCst), stored }) }
+    })
+}
+
+fn state(tree: &Tree, path: &str) -> ActorStatus {
+    tree.snapshot().into_iter().find(|actor| actor.path == path).unwrap()
+}
+
+async fn running(tree: &Tree, path: &str) {
+    test_world::until(|| state(tree, path).state == ActorState::Running).await;
+}
+
+#[test]
+fn a_panic_is_survived_with_state_and_callers_are_told() {
+    test_world::run(|tree| async move {
+        let stored = Arc::new(AtomicU64::new(0));
+        let counter = tree.group("test").start(counter(&stored));
+        running(&tree, "test/counter").await;
+        assert_eq!(counter.ask(Add(2)).await, Ok(2));
+
+        let died = counter.ask(Boom).await.unwrap_err();
+        assert_eq!(died.kind, CallErrorKind::Down);
+        assert!(died.retry_after >= Duration::from_secs(1));
+
+        test_world::until(|| state(&tree, "test/counter").restarts == 1).await;
+        assert_eq!(counter.ask(Add(1)).await.unwrap_err().kind, CallErrorKind::Down, "no hang while it is down");
+        running(&tree, "test/counter").await;
+        assert_eq!(counter.ask(Add(3)).await, Ok(5), "state came back through the factory");
+        let failure = state(&tree, "test/counter").last_failure.unwrap();
+        assert_eq!(failure.why, "panicked: boom");
+        assert!(failure.at >= test_world::START);
+    });
+}
+
+#[test]
+fn an_actor_that_stops_by_itself_is_started_again() {
+    test_world::run(|tree| async move {
+        let counter = tree.group("test").start(counter(&Arc::default()));
+        running(&tree, "test/counter").await;
+        let _ = counter.ask(Stop).await;
+        test_world::until(|| state(&tree, "test/counter").restarts == 1).await;
+        running(&tree, "test/counter").await;
+        assert_eq!(counter.ask(Add(1)).await, Ok(1));
+    });
+}
+
+#[test]
+fn an_injected_fault_kills_any_actor() {
+    test_world::run(|tree| async move {
+        let counter = tree.group("test").start(counter(&Arc::default()));
+        running(&tree, "test/counter").await;
+        assert!(tree.inject_panic("test/counter"));
+        test_world::until(|| state(&tree, "test/counter").restarts == 1).await;
+        running(&tree, "test/counter").await;
+        assert_eq!(counter.ask(Add(1)).await, Ok(1));
+        assert!(!tree.inject_panic("test/nobody"));
+    });
+}
+
+#[test]
+fn the_line_is_bounded_and_a_silent_actor_times_out() {
+    test_world::run(|tree| async move {
+        let counter = tree.group("test").start(counter(&Arc::default()).capacity(2));
+        running(&tree, "test/counter").await;
+        let (one, two, three) = tokio::join!(counter.ask(Hang), counter.ask(Hang), async {
+            test_world::until(|| state(&tree, "test/counter").mailbox_depth == 2).await;
+            counter.ask(Add(1)).await
+        });
+        assert_eq!(three.unwrap_err().kind, CallErrorKind::Busy);
+        assert_eq!(one.unwrap_err().kind, CallErrorKind::TimedOut);
+        assert_eq!(two.unwrap_err().kind, CallErrorKind::TimedOut);
+        assert_eq!(state(&tree, "test/counter").mailbox_depth, 0, "places are given back");
+        assert_eq!(state(&tree, "test/counter").refused, 3);
+    });
+}
+
+#[test]
+fn a_factory_that_fails_backs_off_and_escalates_and_its_siblings_restart_with_it() {
+    test_world::run(|tree| async move {
+        let group = tree.group("test");
+        let sibling = group.start(counter(&Arc::default()));
+        running(&tree, "test/counter").await;
+        assert_eq!(sibling.ask(Add(7)).await, Ok(7));
+        let broken = Arc::new(AtomicU64::new(1));
+        let switch = Arc::clone(&broken);
+        group.start(ChildSpec::<Counter>::new("broken", Arbiter::current(), move |_| {
+            let broken = switch.load(Ordering::SeqCst) == 1;
+            async move { if broken { Err("no luck".into()) } else { Ok(Counter { count: 0, stored: Arc::default() }) } }
+        }));
+        let mut escalations = tree.escalations();
+        let seen = escalations.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+        assert_eq!((seen.path.as_str(), seen.reached_root), ("test/broken", false));
+        assert!(seen.why.contains("no luck"));
+        assert_eq!(state(&tree, "test/broken").restarts, 6);
+        broken.store(0, Ordering::SeqCst);
+        running(&tree, "test/broken").await;
+        running(&tree, "test/counter").await;
+        assert_eq!(state(&tree, "test/counter").restarts, 0, "a group's restart is not the sibling's failure");
+    });
+}
+
+#[test]
+fn a_failure_that_never_ends_reaches_the_root_and_is_still_tried() {
+    test_world::run(|tree| async move {
+        let group = tree.group("outer").group("inner");
+        group.start(ChildSpec::<Counter>::new("broken", Arbiter::current(), |_| async { Err("never".into()) }));
+        let mut escalations = tree.escalations();
+        let seen = escalations.wait_for(|seen| seen.as_ref().is_some_and(|seen| seen.reached_root)).await;
+        assert_eq!(seen.unwrap().clone().unwrap().path, "outer/inner/broken");
+        let tries = state(&tree, "outer/inner/broken").restarts;
+        test_world::until(|| state(&tree, "outer/inner/broken").restarts > tries).await;
+    });
+}
+
+#[test]
+fn control_reaches_an_actor_beside_its_mailbox() {
+    test_world::run(|tree| async move {
+        let (send, heard) = std::sync::mpsc::channel();
+        tree.group("test").start(ChildSpec::new("counter", Arbiter::current(), move |control: Control| {
+            send.send(control).unwrap();
+            async { Ok(Counter { count: 0, stored: Arc::default() }) }
+        }));
+        running(&tree, "test/counter").await;
+        let control = heard.recv().unwrap();
+        tree.drain();
+        assert_eq!(*control.phase().borrow(), Phase::Drain);
+        tree.stop().await;
+        assert!(control.stop_token().is_cancelled());
+        assert_eq!(state(&tree, "test/counter").state, ActorState::Stopped);
+    });
+}

@@ -1,0 +1,154 @@
+//! The hub dies, a shard takes nothing, the disk takes nothing, the queue is full.
+
+use std::fs;
+use std::time::Duration;
+
+use super::*;
+
+#[test]
+fn a_hub_that_dies_under_load_loses_and_doubles_nothing() {
+    test_world::run(|tree| async move {
+        let site = Site::new();
+        let feed = site.start(&tree).await;
+        let (shard, id) = Shard::attach(&feed);
+        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
+        let epoch = shard.answered(1).await.unwrap().position.epoch;
+        let mut next = 1;
+        for round in 0..4 {
+            for _ in 0..10 {
+                site.tell(&feed, events("alerts", next..=next + 9)).await;
+                next += 10;
+                tokio::task::yield_now().await;
+            }
+            assert!(tree.inject_panic("feed/hub"));
+            site.tell(&feed, events("alerts", next..=next + 9)).await;
+            next += 10;
+            test_world::until(|| feed.resets() == round + 1).await;
+        }
+        let resets = shard.all().iter().filter(|delivery| matches!(delivery, Delivery::Reset)).count();
+        assert_eq!(resets, 4);
+        // As a shard does after a reset: from where it was, with the epoch that it had.
+        let had = shard.numbers("alerts");
+        let since = Position { epoch, offset: had.len() as u64 };
+        feed.subscribe(ask(id, 2, "alerts", Some(since))).unwrap();
+        let answer = shard.answered(2).await.unwrap();
+        assert_eq!(answer.recovered, Ok(()));
+        let mut all: Vec<u64> = had.into_iter().chain(numbers(&answer.missed)).collect();
+        all.sort_unstable();
+        assert_eq!(all, (1..next).collect::<Vec<_>>());
+        test_world::until(|| site.outbox() == 0).await;
+    });
+}
+
+#[test]
+fn a_full_queue_leaves_events_in_the_outbox_and_they_are_told_from_there() {
+    test_world::run(|tree| async move {
+        let site = Site::new();
+        let limits = Limits { waiting_events: 10, ..Limits::default() };
+        let feed = site.start_with(&tree, limits, "boot-1").await;
+        let (shard, id) = Shard::attach(&feed);
+        let source = Source::register(&feed, "incidents");
+        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
+        shard.answered(1).await.unwrap();
+        feed.subscribe(SubscribeAsk { snapshot: true, ..ask(id, 2, "incidents", None) }).unwrap();
+        let early = source.asked().await;
+        for round in 0..200 {
+            site.tell(&feed, events("alerts", round * 8 + 1..=round * 8 + 8)).await;
+        }
+        early.reply.send(Ok(vec![item(1)]));
+        test_world::until(|| shard.numbers("alerts").len() == 1_600).await;
+        let mut all = shard.numbers("alerts");
+        all.sort_unstable();
+        assert_eq!(all, (1..=1_600).collect::<Vec<_>>());
+        // The state may be older than what came out of the outbox: its feature is asked again.
+        source.asked().await.reply.send(Ok(vec![item(2)]));
+        assert_eq!(shard.answered(2).await.unwrap().state.unwrap()[0].version, 2);
+        test_world::until(|| site.outbox() == 0).await;
+    });
+}
+
+#[test]
+fn an_event_whose_feature_died_before_its_word_is_told_all_the_same() {
+    test_world::run(|tree| async move {
+        let site = Site::new();
+        let feed = site.start(&tree).await;
+        let (shard, id) = Shard::attach(&feed);
+        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
+        shard.answered(1).await.unwrap();
+        let orphan = events("alerts", 1..=1);
+        site.commit(&orphan).await;
+        shard.reaches("alerts", 1).await;
+        // Its feature was only slow.
+        feed.publisher().publish(orphan);
+        site.tell(&feed, events("alerts", 2..=2)).await;
+        shard.reaches("alerts", 2).await;
+        assert_eq!(shard.numbers("alerts"), [1, 2]);
+    });
+}
+
+#[test]
+fn a_shard_that_takes_no_more_is_let_go_and_the_others_are_not_held_up() {
+    test_world::run(|tree| async move {
+        let site = Site::new();
+        let feed = site.start(&tree).await;
+        let ((slow, slow_id), (quick, quick_id)) = (Shard::attach(&feed), Shard::attach(&feed));
+        for (shard, id) in [(&slow, slow_id), (&quick, quick_id)] {
+            feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
+            shard.answered(1).await.unwrap();
+        }
+        slow.full.store(true, Ordering::SeqCst);
+        site.tell(&feed, events("alerts", 1..=5)).await;
+        quick.reaches("alerts", 5).await;
+        let stats = feed.stats().await.unwrap();
+        assert_eq!((stats.shards, stats.subscriptions, stats.overflows), (1, 1, 1));
+        slow.full.store(false, Ordering::SeqCst);
+        site.tell(&feed, events("alerts", 6..=6)).await;
+        quick.reaches("alerts", 6).await;
+        assert!(slow.numbers("alerts").is_empty(), "it is told nothing before it attaches anew");
+    });
+}
+
+#[test]
+fn where_the_journal_takes_nothing_events_wait_in_the_outbox_and_it_shows() {
+    test_world::run(|tree| async move {
+        let site = Site::new();
+        let feed = site.start(&tree).await;
+        let (shard, id) = Shard::attach(&feed);
+        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
+        shard.answered(1).await.unwrap();
+        // A folder that is gone takes no new file.
+        fs::remove_dir_all(site.folder()).unwrap();
+        site.tell(&feed, events("alerts", 1..=3)).await;
+        site.tell(&feed, events("alerts", 4..=4)).await;
+        test_world::after(Duration::from_secs(3)).await;
+        assert!(feed.stats().await.unwrap().stuck.is_some());
+        assert_eq!((shard.numbers("alerts").len(), site.outbox()), (0, 4), "nothing is told that is not written");
+        let source = Source::register(&feed, "incidents");
+        feed.subscribe(SubscribeAsk { snapshot: true, ..ask(id, 2, "incidents", None) }).unwrap();
+        source.asked().await.reply.send(Ok(Vec::new()));
+        assert_eq!(shard.answered(2).await.unwrap_err(), Refused::Denied(Denied::Unavailable));
+        fs::create_dir(site.folder()).unwrap();
+        test_world::until(|| site.outbox() == 0).await;
+        let mut told = shard.numbers("alerts");
+        told.sort_unstable();
+        assert_eq!((told, feed.stats().await.unwrap().stuck), (vec![1, 2, 3, 4], None));
+    });
+}
+
+#[test]
+fn where_the_store_takes_nothing_what_was_told_is_not_told_again() {
+    test_world::run(|tree| async move {
+        let site = Site::new();
+        let feed = site.start(&tree).await;
+        let (shard, id) = Shard::attach(&feed);
+        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
+        shard.answered(1).await.unwrap();
+        site.tell(&feed, events("alerts", 1..=3)).await;
+        site.kill();
+        test_world::after(Duration::from_secs(30)).await;
+        assert_eq!((shard.numbers("alerts"), site.outbox()), (vec![1, 2, 3], 3));
+        site.revive();
+        test_world::until(|| site.outbox() == 0).await;
+        assert_eq!(shard.numbers("alerts"), [1, 2, 3]);
+    });
+}

@@ -1,0 +1,208 @@
+//! The feed under subscribers, faults and kills.
+
+mod answers;
+mod crashes;
+mod faults;
+mod passing;
+mod properties;
+mod ring;
+
+use muster_core::event::Event;
+use muster_core::principal::Viewer;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use actix_rt::Arbiter;
+use muster_store::{Batch, MemStore, StoreError, StoreHandle};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use muster_core::principal::Permissions;
+use muster_core::supervise::Tree;
+use muster_core::{Clock, Millis, test_world};
+
+/// What outlives a server.
+struct Site {
+    disk: Arc<MemStore>,
+    home: TempDir,
+}
+
+impl Site {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { disk: Arc::default(), home: tempfile::tempdir().unwrap() })
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.home.path().join("feed")
+    }
+
+    async fn start(&self, tree: &Tree) -> Feed {
+        self.start_with(tree, Limits::default(), "boot-1").await
+    }
+
+    /// A server's feed, as `feed/hub` in the tree.
+    async fn start_with(&self, tree: &Tree, limits: Limits, boot: &str) -> Feed {
+        let options = FeedOptions {
+            store: Arc::clone(&self.disk) as StoreHandle,
+            folder: self.folder(),
+            clock: Clock::tokio(test_world::START),
+            boot_id: Some(boot.to_owned()),
+            limits,
+        };
+        let feed = Feed::start(
+            &tree.group("feed"),
+            Arbiter::current(),
+            options,
+            DISASTER.iter().chain(AGENTS).copied().collect(),
+        )
+        .unwrap();
+        feed.up().await;
+        feed
+    }
+
+    /// From now on nothing more of this server reaches the store, as if it had been killed.
+    fn kill(&self) {
+        self.disk.fail_commits(Some(StoreError::Io("the server is dead".to_owned())));
+    }
+
+    fn revive(&self) {
+        self.disk.fail_commits(None);
+    }
+
+    /// Commits events as features do.
+    async fn commit(&self, events: &[Event]) {
+        let ops = events.iter().map(|event| event.op().unwrap()).collect();
+        self.disk_commit(Batch { ops, ..Batch::default() }).await;
+    }
+
+    async fn disk_commit(&self, batch: Batch) {
+        muster_store::Store::commit(self.disk.as_ref(), batch).await.unwrap();
+    }
+
+    /// Commits events and hands them to the feed.
+    async fn tell(&self, feed: &Feed, events: Vec<Event>) {
+        self.commit(&events).await;
+        feed.publisher().publish(events);
+    }
+
+    fn outbox(&self) -> usize {
+        super::outbox::ids(self.disk.as_ref()).unwrap().len()
+    }
+}
+
+fn event(channels: &[&str], number: u64) -> Event {
+    let channels = channels.iter().map(|&channel| channel.to_owned()).collect();
+    Event::new("incident.updated", test_world::START, channels, &json!({ "n": number }))
+}
+
+fn events(channel: &str, numbers: std::ops::RangeInclusive<u64>) -> Vec<Event> {
+    numbers.map(|number| event(&[channel], number)).collect()
+}
+
+/// A shard that keeps what it is told, while it has room.
+#[derive(Debug, Default)]
+struct Shard {
+    told: Mutex<Vec<Delivery>>,
+    turns: AtomicUsize,
+    full: AtomicBool,
+}
+
+impl ShardPort for Shard {
+    fn deliver(&self, what: Vec<Delivery>) -> Result<(), Overflow> {
+        if self.full.load(Ordering::SeqCst) {
+            return Err(Overflow);
+        }
+        self.turns.fetch_add(1, Ordering::SeqCst);
+        self.told.lock().unwrap().extend(what);
+        Ok(())
+    }
+}
+
+impl Shard {
+    fn attach(feed: &Feed) -> (Arc<Self>, ShardId) {
+        let shard = Arc::new(Self::default());
+        let id = feed.attach(Arc::clone(&shard) as _);
+        (shard, id)
+    }
+
+    fn all(&self) -> Vec<Delivery> {
+        self.told.lock().unwrap().clone()
+    }
+
+    /// The `data.n` of the publications on a channel, each of whose frames says its own offset.
+    fn numbers(&self, channel: &str) -> Vec<u64> {
+        let numbers = self.all().into_iter().filter_map(|delivery| match delivery {
+            Delivery::Publication(publication) if *publication.channel == *channel => Some(number(&publication)),
+            _ => None,
+        });
+        numbers.collect()
+    }
+
+    fn answer(&self, tag: u64) -> Option<Result<Subscribed, Refused>> {
+        self.all().into_iter().find_map(|delivery| match delivery {
+            Delivery::Subscribed { tag: found, answer, .. } if found == tag => Some(answer.map(|answer| *answer)),
+            _ => None,
+        })
+    }
+
+    async fn answered(&self, tag: u64) -> Result<Subscribed, Refused> {
+        test_world::until(|| self.answer(tag).is_some()).await;
+        self.answer(tag).unwrap()
+    }
+
+    /// Waits until a channel's last publication has that number.
+    async fn reaches(&self, channel: &str, number: u64) {
+        test_world::until(|| self.numbers(channel).last() == Some(&number)).await;
+    }
+}
+
+fn number(publication: &Publication) -> u64 {
+    let frame: serde_json::Value = serde_json::from_slice(&publication.json).unwrap();
+    assert_eq!(frame["off"], publication.offset);
+    assert_eq!(frame["ch"], *publication.channel);
+    frame["data"]["n"].as_u64().unwrap()
+}
+
+fn numbers(publications: &[Arc<Publication>]) -> Vec<u64> {
+    publications.iter().map(|publication| number(publication)).collect()
+}
+
+fn viewer(id: &str) -> Viewer {
+    Viewer { id: id.into(), permissions: Permissions::all() }
+}
+
+fn ask(shard: ShardId, tag: u64, channel: &str, since: Option<Position>) -> SubscribeAsk {
+    let viewer = viewer("usr_1");
+    SubscribeAsk { shard, conn: ConnId(1), tag, channel: channel.to_owned(), since, snapshot: false, viewer }
+}
+
+/// A feature that keeps what it is asked until the test answers.
+#[derive(Debug, Default)]
+struct Source {
+    asked: Mutex<Vec<SnapshotAsk>>,
+}
+
+impl SnapshotSource for Source {
+    fn ask(&self, ask: SnapshotAsk) {
+        self.asked.lock().unwrap().push(ask);
+    }
+}
+
+impl Source {
+    fn register(feed: &Feed, prefix: &str) -> Arc<Self> {
+        let source = Arc::new(Self::default());
+        feed.register_source(prefix, Arc::clone(&source) as _);
+        source
+    }
+
+    async fn asked(&self) -> SnapshotAsk {
+        test_world::until(|| !self.asked.lock().unwrap().is_empty()).await;
+        self.asked.lock().unwrap().remove(0)
+    }
+}
+
+fn item(number: u64) -> StateItem {
+    StateItem { id: "inc_1".to_owned(), version: number, data: serde_json::value::to_raw_value(&number).unwrap() }
+}

@@ -1,0 +1,45 @@
+//! What an answer carries: the call as it goes out, usage, cost.
+
+use super::*;
+
+#[test]
+fn the_call_carries_the_requests_names() {
+    test_world::run(|tree| async move {
+        let one = Double::always(Act::Answer(1));
+        let chain = chain(&tree, &[&one], options()).await;
+        let asked = ChatAsk { traceparent: Some("00-ab-cd-01".to_owned()), ..ask() };
+        chain.complete(asked).await.unwrap();
+        let call = one.last_call();
+        assert_eq!((call.upstream_model.as_str(), call.request_id.as_str()), ("m", "req_1"));
+        assert_eq!(call.traceparent.as_deref(), Some("00-ab-cd-01"));
+        assert_eq!(call.timeouts, options().timeouts);
+    });
+}
+
+#[test]
+fn the_providers_figures_are_taken_over_and_others_are_counted() {
+    test_world::run(|tree| async move {
+        let figures = Usage { prompt_tokens: 11, completion_tokens: 7, estimated: false };
+        let one = Double::always(Act::Answer(4)).first([Act::Figures(4, figures)]);
+        let chain = chain(&tree, &[&one], options()).await;
+        let answer = chain.complete(ask()).await.unwrap();
+        assert_eq!((answer.usage, answer.cost_nanos), (figures, None), "no price is known of it");
+        let counted = Usage { prompt_tokens: 3, completion_tokens: 4, estimated: true };
+        assert_eq!(chain.complete(ask()).await.unwrap().usage, counted);
+    });
+}
+
+#[test]
+fn the_cost_is_the_usage_at_the_models_price() {
+    test_world::run(|tree| async move {
+        let catalogue = Catalogue::embedded().unwrap();
+        let entry = catalogue.models().iter().find(|m| m.upstream.is_some() && m.price_in > 0.0).unwrap();
+        let figures = Usage { prompt_tokens: 1_000_000, completion_tokens: 0, estimated: false };
+        let one = Double::always(Act::Figures(1, figures));
+        let chain = chain_of(&tree, &[settings(&entry.provider, &[&entry.id])], &[&one], options()).await;
+        let answer = chain.complete(ChatAsk { models: vec![entry.id.clone()], ..ask() }).await.unwrap();
+        // A million tokens cost what the price says a million cost.
+        assert_eq!(answer.cost_nanos, Some((entry.price_in * 1e9).round() as u64));
+        assert_eq!(answer.model_id, entry.id);
+    });
+}

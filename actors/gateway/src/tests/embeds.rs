@@ -1,0 +1,114 @@
+//! Vectors, over the same walk as answers.
+
+use muster_providers::{EmbedInput, EmbedRequest};
+
+use super::*;
+use AttemptOutcome::{Ok as Answered, OpenCircuit, Throttled, Transient, Unsupported};
+
+/// Two words, and three tokens.
+fn embedding(model: &str) -> EmbedAsk {
+    let inputs = vec![EmbedInput::Text("two words".to_owned()), EmbedInput::Tokens(vec![7, 8, 9])];
+    EmbedAsk {
+        model: Some(model.to_owned()),
+        request: Arc::new(EmbedRequest { inputs, dimensions: None, user: None }),
+        request_id: "req_1".to_owned(),
+        traceparent: Some("00-ab-cd-01".to_owned()),
+        spend: None,
+    }
+}
+
+#[test]
+fn vectors_come_with_usage_and_who_gave_them() {
+    test_world::run(|tree| async move {
+        let figures = Usage { prompt_tokens: 11, completion_tokens: 0, estimated: false };
+        let one = Double::always(Act::Answer(1)).first([Act::Figures(1, figures)]);
+        let chain = chain(&tree, &[&one], options()).await;
+        let embedded = chain.embed(embedding("m")).await.unwrap();
+        assert_eq!(embedded.reply.vectors, [[0.0], [1.0]]);
+        assert_eq!((embedded.provider_id.as_str(), embedded.model_id.as_str()), ("one", "m"));
+        assert_eq!((embedded.usage, embedded.cost_nanos), (figures, None), "no price is known of it");
+        let call = one.last_embed();
+        assert_eq!((call.upstream_model.as_str(), call.request_id.as_str()), ("m", "req_1"));
+        assert_eq!((call.traceparent.as_deref(), call.timeouts), (Some("00-ab-cd-01"), options().timeouts));
+
+        let counted = Usage { prompt_tokens: 5, completion_tokens: 0, estimated: true };
+        assert_eq!(chain.embed(embedding("m")).await.unwrap().usage, counted);
+    });
+}
+
+#[test]
+fn vectors_have_their_models_price() {
+    test_world::run(|tree| async move {
+        let catalogue = Catalogue::embedded().unwrap();
+        let entry = catalogue.embeddings().iter().find(|m| m.price_in > 0.0).unwrap();
+        let figures = Usage { prompt_tokens: 1_000_000, completion_tokens: 0, estimated: false };
+        let one = Double::always(Act::Figures(1, figures));
+        let chain = chain_of(&tree, &[settings(&entry.provider, &[&entry.id])], &[&one], options()).await;
+        // A million tokens cost what the price says a million cost.
+        let embedded = chain.embed(embedding(&entry.id)).await.unwrap();
+        assert_eq!(embedded.cost_nanos, Some((entry.price_in * 1e9).round() as u64));
+    });
+}
+
+#[test]
+fn only_providers_of_the_model_are_asked_and_each_fault_leads_to_the_next() {
+    test_world::run(|tree| async move {
+        let (one, two) = (Double::always(throttled(60)), Double::always(Act::Answer(1)));
+        let other = Double::always(Act::Answer(1));
+        let settings = [settings("one", &["m"]), settings("two", &["m"]), settings("three", &["other"])];
+        let chain = chain_of(&tree, &settings, &[&one, &two, &other], ChainOptions { retries: 1, ..options() }).await;
+        let embedded = chain.embed(embedding("m")).await.unwrap();
+        assert_eq!(tried(&embedded.attempts), [("one", Throttled), ("two", Answered)]);
+        opened(&chain, "one").await;
+
+        two.now_always(transient());
+        let refused = chain.embed(embedding("m")).await.unwrap_err();
+        assert_eq!(refused.error.kind, Kind::ProviderFailed);
+        assert_eq!(tried(&refused.attempts), [("one", OpenCircuit), ("two", Transient), ("two", Transient)]);
+        assert_eq!(other.calls(), 0, "vectors of another model do not compare");
+
+        let missing = chain.embed(embedding("nobody-has-it")).await.unwrap_err();
+        assert_eq!((missing.error.kind, missing.attempts.len()), (Kind::ModelNotFound, 0));
+    });
+}
+
+#[test]
+fn a_provider_without_embeddings_is_no_failure() {
+    test_world::run(|tree| async move {
+        let none = Double::always(Act::Fail(Fault::unsupported("model", "this provider gives no embeddings")));
+        let chain = chain(&tree, &[&none], options()).await;
+        let refused = chain.embed(embedding("m")).await.unwrap_err();
+        assert_eq!(refused.error.kind, Kind::UnsupportedValue);
+        assert_eq!(refused.error.fields[0].loc, ["body", "model"]);
+        assert_eq!(tried(&refused.attempts), [("one", Unsupported)]);
+        assert_eq!(breaker(&chain, "one").calls, 0);
+    });
+}
+
+#[test]
+fn one_deadline_bounds_vectors_too_and_a_client_that_leaves_cancels() {
+    test_world::run(|tree| async move {
+        let hung = Double::always(Act::Hang);
+        let chain = chain(&tree, &[&hung], options()).await;
+        let begun = tokio::time::Instant::now();
+        chain.embed(embedding("m")).await.unwrap_err();
+        assert!(begun.elapsed() >= secs(60) && begun.elapsed() < secs(60) + ms(10));
+        assert!(tokio::time::timeout(ms(100), chain.embed(embedding("m"))).await.is_err());
+        assert_eq!((hung.calls(), hung.open()), (2, 0));
+    });
+}
+
+/// What is spawned must be.
+#[test]
+fn every_way_to_ask_may_cross_threads() {
+    fn sendable<F: Send>(future: F) {
+        drop(future);
+    }
+    test_world::run(|tree| async move {
+        let one = Double::always(Act::Answer(1));
+        let chain = chain(&tree, &[&one], options()).await;
+        sendable(chain.complete(ask()));
+        sendable(chain.stream(ask(), |_| ()));
+        sendable(chain.embed(embedding("m")));
+    });
+}

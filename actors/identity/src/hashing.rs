@@ -1,0 +1,110 @@
+//! The pool that hashes passwords: as many at a time as there are cores, a bounded line before it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use muster_auth::password::{Hasher, Verdict};
+use tokio::sync::Semaphore;
+
+use super::users::Phc;
+use muster_core::{Error, Kind};
+
+/// Passwords that may wait.
+const QUEUE: usize = 64;
+
+/// What was found of a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Checked {
+    Wrong,
+    /// With a hash of the present parameters where the stored one is of others.
+    Right(Option<Phc>),
+}
+
+/// Hashes passwords off the threads of requests and actors.
+#[derive(Debug, Clone)]
+pub(super) struct HashingPool(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    hasher: Hasher,
+    /// What a password is compared with where there is none: the same work.
+    dummy: Phc,
+    cores: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    done: AtomicU64,
+}
+
+/// A place in the line.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl HashingPool {
+    /// # Errors
+    /// The parameters are none, or the system has no random numbers.
+    pub fn new(hasher: Hasher, cores: usize) -> Result<Self, Error> {
+        let dummy = Phc(hasher.dummy().map_err(internal)?);
+        let cores = Arc::new(Semaphore::new(cores.max(1)));
+        Ok(Self(Arc::new(Pool { hasher, dummy, cores, waiting: AtomicUsize::new(0), done: AtomicU64::new(0) })))
+    }
+
+    /// Hashes that were made or compared since the start.
+    pub fn done(&self) -> u64 {
+        self.0.done.load(Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// `Unavailable` where the line is full.
+    pub async fn hash(&self, password: String) -> Result<Phc, Error> {
+        self.run(move |pool| hash(&pool.hasher, &password)).await?
+    }
+
+    /// Compares a password with a person's, or with nobody's: both cost the same.
+    ///
+    /// # Errors
+    /// `Unavailable` where the line is full.
+    pub async fn check(&self, password: String, stored: Option<Phc>) -> Result<Checked, Error> {
+        self.run(move |pool| {
+            let known = stored.is_some();
+            let stored = stored.unwrap_or_else(|| pool.dummy.clone());
+            match pool.hasher.verify(&password, &stored.0) {
+                Verdict::Match if known => Ok(Checked::Right(None)),
+                Verdict::MatchRehash if known => Ok(Checked::Right(Some(hash(&pool.hasher, &password)?))),
+                _ => Ok(Checked::Wrong),
+            }
+        })
+        .await?
+    }
+
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce(&Pool) -> T + Send + 'static) -> Result<T, Error> {
+        let pool = Arc::clone(&self.0);
+        if pool.waiting.fetch_add(1, Ordering::AcqRel) >= QUEUE {
+            pool.waiting.fetch_sub(1, Ordering::AcqRel);
+            let message = "too many are logging in at this moment: try again";
+            return Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)));
+        }
+        let place = Place(&self.0.waiting);
+        let core = Arc::clone(&pool.cores).acquire_owned().await.map_err(internal)?;
+        drop(place);
+        let done = tokio::task::spawn_blocking(move || {
+            // Held until the work is done: a caller that leaves frees no core.
+            let _core = core;
+            pool.done.fetch_add(1, Ordering::Relaxed);
+            work(&pool)
+        });
+        done.await.map_err(internal)
+    }
+}
+
+fn internal(error: impl std::fmt::Display) -> Error {
+    Error::new(Kind::Internal, error.to_string())
+}
+
+fn hash(hasher: &Hasher, password: &str) -> Result<Phc, Error> {
+    hasher.hash(password).map(Phc).map_err(internal)
+}

@@ -1,0 +1,33 @@
+//! Who may log in, who is logged in, and what each may do.
+//!
+//! One actor, the registry, owns people and which sessions live; each session has an actor of its own that takes its
+//! refresh tokens one after the other. What requests need is published after each durable change: a token is let in by
+//! a look-up, and a socket that watches its session hears of its end in the turn in which it ends.
+
+mod caller;
+mod device;
+mod hashing;
+pub mod keys;
+mod registry;
+mod service;
+mod sessions;
+mod signing;
+mod standin;
+#[cfg(test)]
+mod tests;
+mod throttle;
+mod tokens;
+mod users;
+
+pub use caller::{By, Person, lacks};
+pub use device::DeviceDirectory;
+pub use muster_auth::dpop::{BoundBearer, Scheme};
+pub use muster_auth::keys::{Change, Policy};
+pub use muster_auth::password::Hasher;
+pub use registry::Created;
+pub use service::{Admitted, FIRST_EMAIL, Identity, IdentityOptions, Login, proof_required};
+pub use sessions::{Claimed, Lifetimes, Origin, SessionRecord, SessionWatch};
+pub use standin::{scopes, stand_in};
+pub use throttle::Rates;
+pub use tokens::{LoggedIn, Shown};
+pub use users::{Given, MAX_PASSWORD, NewUser, UserPatch, UserRecord, fold};

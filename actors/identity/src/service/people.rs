@@ -1,0 +1,101 @@
+//! People: their passwords and records.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::{FIRST_EMAIL, Identity, possible};
+use crate::hashing::Checked;
+use crate::registry::{CreateUser, Created, DeleteUser, GetUser, ListUsers, PatchUser, SetPassword, login_refused};
+use crate::users::{NewUser, UserPatch, UserRecord, fold, usable_password};
+use crate::{By, Person};
+use muster_core::idempotency::Idempotency;
+use muster_core::page::{Page, PageAsk};
+use muster_core::precondition::IfMatch;
+use muster_core::principal::UserRole;
+use muster_core::{Error, Kind};
+
+impl Identity {
+    /// Changes one's own password; every session ends.
+    ///
+    /// # Errors
+    /// `Unauthenticated` (`invalid_credentials`) where the present one is wrong; counts as a failed login.
+    pub async fn change_password(
+        &self,
+        by: &Arc<Person>,
+        ip: Option<IpAddr>,
+        present: String,
+        next: String,
+    ) -> Result<(), Error> {
+        usable_password("new_password", &next)?;
+        possible("current_password", &present)?;
+        let user = self.attempt(&by.email, ip).await?;
+        let stored = user.as_ref().map(|user| user.password.clone());
+        let checked = self.pool.check(present, stored).await?;
+        let (Some(user), Checked::Right(_)) = (user, checked) else { return Err(login_refused()) };
+        let (password, checked) = (self.pool.hash(next).await?, Some(user.password.clone()));
+        let set = SetPassword { id: user.id.clone(), password, checked, by: By::Person(Arc::clone(by)) };
+        self.registry.ask(set).await?.map(drop)
+    }
+
+    /// Gives a person another password; every session of that person ends.
+    pub async fn reset_password(&self, by: By, id: String, password: String) -> Result<Arc<UserRecord>, Error> {
+        usable_password("password", &password)?;
+        let password = self.pool.hash(password).await?;
+        self.registry.ask(SetPassword { id, password, checked: None, by }).await?
+    }
+
+    pub async fn create_user(
+        &self,
+        by: By,
+        new: NewUser,
+        password: String,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Created, Error> {
+        usable_password("password", &password)?;
+        let password = self.pool.hash(password).await?;
+        self.registry.ask(CreateUser { new, password, by, idempotency }).await?
+    }
+
+    pub async fn patch_user(
+        &self,
+        by: By,
+        id: String,
+        patch: UserPatch,
+        if_match: IfMatch,
+    ) -> Result<Arc<UserRecord>, Error> {
+        self.registry.ask(PatchUser { id, patch, if_match, by }).await?
+    }
+
+    pub async fn delete_user(&self, by: By, id: String, if_match: IfMatch) -> Result<(), Error> {
+        self.registry.ask(DeleteUser { id, if_match, by }).await?
+    }
+
+    /// By identifier or e-mail.
+    pub async fn user(&self, name: &str) -> Result<Option<Arc<UserRecord>>, Error> {
+        let name = if name.contains('@') { fold(name) } else { name.to_owned() };
+        Ok(self.registry.ask(GetUser { name }).await?)
+    }
+
+    pub async fn users(&self, page: PageAsk) -> Result<Page<Arc<UserRecord>>, Error> {
+        Ok(self.registry.ask(ListUsers(page)).await?)
+    }
+
+    /// Makes the administrator of an empty store, with a random password where none is given: that one is answered, to
+    /// be shown once.
+    pub async fn create_first(&self, given: Option<String>) -> Result<Option<String>, Error> {
+        if self.people() > 0 {
+            return Ok(None);
+        }
+        let mut random = [0; 18];
+        getrandom::fill(&mut random).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
+        let shown = given.is_none().then(|| URL_SAFE_NO_PAD.encode(random));
+        let password = given.or_else(|| shown.clone()).unwrap_or_default();
+        let (email, name) = (FIRST_EMAIL.to_owned(), "Administrator".to_owned());
+        let new = NewUser { email, name, role: UserRole::SuperAdmin, grants: Vec::new() };
+        self.create_user(By::System, new, password, None).await?;
+        Ok(shown)
+    }
+}

@@ -1,0 +1,133 @@
+//! What is stored of a session.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use muster_store::{Encoding, Record, Tree};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::refresh::Lifetimes;
+use muster_core::Millis;
+
+/// What a client says of itself at login. Never trusted, only shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claimed {
+    pub user_agent: Option<String>,
+    pub ip_address: Option<String>,
+}
+
+/// Where a login came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// As the server sees it.
+    pub ip: Option<IpAddr>,
+    pub user_agent: Option<String>,
+    pub claimed: Option<Claimed>,
+    /// The thumbprint of the device key that the session is bound to (RFC 7638, base64url).
+    pub jkt: Option<String>,
+}
+
+/// The refresh tokens of a session. Each is named by its generation; its `jti` follows from the seed, so that a
+/// successor whose answer was lost is made again as it was.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Family {
+    pub fam: String,
+    /// The generation that is good now; the first is 0.
+    pub generation: u64,
+    pub(super) seed: [u8; 32],
+    /// SHA-256 of the present token's `jti`.
+    pub(super) last: [u8; 32],
+    /// Of the one before.
+    pub(super) previous: Option<[u8; 32]>,
+    pub rotated_at: Millis,
+}
+
+impl std::fmt::Debug for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Family").field("fam", &self.fam).field("generation", &self.generation).finish_non_exhaustive()
+    }
+}
+
+impl Family {
+    pub(crate) fn new(fam: String, seed: [u8; 32], now: Millis) -> Self {
+        let mut family = Self { fam, generation: 0, seed, last: [0; 32], previous: None, rotated_at: now };
+        family.last = hash(&family.jti());
+        family
+    }
+
+    /// The `jti` of the present refresh token.
+    pub fn jti(&self) -> String {
+        self.named(b"refresh", self.generation)
+    }
+
+    /// The `jti` of the access token that is given with it.
+    pub fn access_jti(&self) -> String {
+        self.named(b"access", self.generation)
+    }
+
+    fn named(&self, what: &[u8], generation: u64) -> String {
+        let digest = Sha256::new().chain_update(self.seed).chain_update(what).chain_update(generation.to_be_bytes());
+        URL_SAFE_NO_PAD.encode(digest.finalize().get(..16).unwrap_or_default())
+    }
+
+    #[must_use]
+    pub(super) fn rotated(&self, now: Millis) -> Self {
+        let mut next = Self { generation: self.generation + 1, rotated_at: now, ..self.clone() };
+        next.previous = Some(self.last);
+        next.last = hash(&next.jti());
+        next
+    }
+}
+
+pub(super) fn hash(jti: &str) -> [u8; 32] {
+    Sha256::digest(jti.as_bytes()).into()
+}
+
+/// A login.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// `ses_…`.
+    pub id: String,
+    /// `usr_…`.
+    pub user: String,
+    pub created_at: Millis,
+    pub last_used: Millis,
+    /// As the server saw it.
+    pub ip: Option<String>,
+    pub user_agent: Option<String>,
+    pub claimed: Option<Claimed>,
+    pub jkt: Option<String>,
+    pub refresh: Family,
+    pub revoked_at: Option<Millis>,
+    pub revoke_reason: Option<String>,
+}
+
+impl SessionRecord {
+    /// When it ends whatever is done.
+    pub fn ends(&self, lifetimes: &Lifetimes) -> Millis {
+        self.created_at.plus(lifetimes.absolute)
+    }
+
+    /// When it ends where its refresh token is not used.
+    pub fn idles_out(&self, lifetimes: &Lifetimes) -> Millis {
+        self.refresh.rotated_at.plus(lifetimes.idle).min(self.ends(lifetimes))
+    }
+
+    /// How long the present refresh token is good from its making.
+    pub fn refresh_lifetime(&self, lifetimes: &Lifetimes) -> Duration {
+        self.idles_out(lifetimes).since(self.refresh.rotated_at)
+    }
+
+    pub fn is_live(&self, lifetimes: &Lifetimes, now: Millis) -> bool {
+        self.revoked_at.is_none() && now < self.idles_out(lifetimes)
+    }
+}
+
+impl Record for SessionRecord {
+    const TREE: Tree = Tree::Sessions;
+    const SCHEMA: u16 = 1;
+    const ENCODING: Encoding = Encoding::Json;
+}

@@ -1,0 +1,44 @@
+//! What a person may do where API keys are asked for.
+
+use super::Person;
+use crate::keys::{KeyRecord, PlanA, PlanB, Role, Scope};
+use muster_core::principal::UserRole;
+
+/// The scopes of a role. `medical` is the operator's to give, so no role has it; who only looks on calls nothing that
+/// costs.
+pub fn scopes(role: UserRole) -> Vec<Scope> {
+    let works = [Scope::Agents, Scope::Chat, Scope::Memory, Scope::Engines];
+    match role {
+        UserRole::Viewer | UserRole::Auditor => Vec::new(),
+        UserRole::Responder
+        | UserRole::Operator
+        | UserRole::IncidentCommander
+        | UserRole::FirmwareManager
+        | UserRole::Approver => works.to_vec(),
+        UserRole::Admin | UserRole::SuperAdmin => [&works[..], &[Scope::Admin]].concat(),
+    }
+}
+
+/// What a role decides where keys have roles.
+fn roles(role: UserRole) -> Vec<Role> {
+    match role {
+        UserRole::SuperAdmin => Role::ALL.to_vec(),
+        UserRole::Auditor => vec![Role::Auditor],
+        UserRole::Approver => vec![Role::Security],
+        UserRole::Operator | UserRole::IncidentCommander => vec![Role::Operations],
+        UserRole::Viewer | UserRole::Responder | UserRole::FirmwareManager | UserRole::Admin => Vec::new(),
+    }
+}
+
+/// A key that stands for a person: its identifier, its role's scopes and roles. Administrators have the plan
+/// `enterprise`, since they could give it to a key; everybody else `pro`.
+pub fn stand_in(person: &Person) -> KeyRecord {
+    let (plan_a, plan_b) = match person.role {
+        UserRole::Admin | UserRole::SuperAdmin => (PlanA::Enterprise, PlanB::Enterprise),
+        _ => (PlanA::Pro, PlanB::Pro),
+    };
+    let mut key = KeyRecord::standing_in(&person.user_id, &person.email);
+    (key.plan_a, key.plan_b) = (plan_a, plan_b);
+    (key.scopes, key.roles) = (scopes(person.role), roles(person.role));
+    key
+}

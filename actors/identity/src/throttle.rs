@@ -1,0 +1,252 @@
+//! How often one may try to log in. Pure: time is an argument.
+//!
+//! An attempt counts as a failure from its start and is taken back where it succeeds, so that a thousand at once guess
+//! no more than a thousand in a row. Accounts are counted by what was typed, known or not: a lock tells nobody who
+//! exists. Everything is bounded; what was not seen for longest is forgotten first.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use muster_core::Millis;
+
+/// Failures that cost nothing yet.
+const FREE: u32 = 5;
+const FIRST_LOCK: Duration = Duration::from_secs(1);
+const LONGEST_LOCK: Duration = Duration::from_secs(15 * 60);
+/// Failures past this make no lock longer, so they are not counted: 2^10 s is more than the longest lock.
+const MOST: u32 = FREE + 10;
+/// A failure is forgotten after each of these.
+const DECAY: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_secs(60);
+/// Accounts and addresses kept, each.
+const KEPT: usize = 10_000;
+
+/// How many attempts are let in, whoever is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Of one address (of IPv6: one /64) in a minute.
+    pub per_address: usize,
+    /// Of all together in a minute.
+    pub of_all: usize,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self { per_address: 20, of_all: 200 }
+    }
+}
+
+/// What is made of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Try,
+    /// The account is locked: the password is not looked at, and nothing but that it is wrong is told.
+    Locked,
+    /// Too many attempts from there, or of all.
+    Flood(Duration),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    failures: u32,
+    last: Millis,
+    locked_until: Millis,
+}
+
+/// Attempts of the last minute.
+#[derive(Debug, Clone, Default)]
+struct Window(VecDeque<Millis>);
+
+impl Window {
+    /// How long until one more is let in; `None`: now.
+    fn full(&mut self, limit: usize, now: Millis) -> Option<Duration> {
+        while self.0.front().is_some_and(|&at| now.since(at) >= WINDOW) {
+            self.0.pop_front();
+        }
+        if self.0.len() < limit {
+            return None;
+        }
+        Some(self.0.front().map_or(WINDOW, |at| at.plus(WINDOW).since(now)))
+    }
+}
+
+/// A map that forgets what was not used for longest.
+#[derive(Debug)]
+struct Recent<V> {
+    entries: HashMap<Box<str>, (u64, V)>,
+    order: BTreeMap<u64, Box<str>>,
+    turn: u64,
+}
+
+impl<V: Default> Recent<V> {
+    fn new() -> Self {
+        Self { entries: HashMap::new(), order: BTreeMap::new(), turn: 0 }
+    }
+
+    fn touch(&mut self, key: &str) -> &mut V {
+        self.turn += 1;
+        if !self.entries.contains_key(key)
+            && self.entries.len() >= KEPT
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.entries.remove(&oldest);
+        }
+        let (seen, value) = self.entries.entry(key.into()).or_default();
+        self.order.remove(seen);
+        *seen = self.turn;
+        self.order.insert(self.turn, key.into());
+        value
+    }
+}
+
+/// Every counter.
+#[derive(Debug)]
+pub(super) struct Throttle {
+    rates: Rates,
+    accounts: Recent<Account>,
+    addresses: Recent<Window>,
+    all: Window,
+}
+
+impl Throttle {
+    pub fn new(rates: Rates) -> Self {
+        Self { rates, accounts: Recent::new(), addresses: Recent::new(), all: Window::default() }
+    }
+
+    /// Counts an attempt, as one that fails.
+    pub fn attempt(&mut self, account: &str, address: Option<IpAddr>, now: Millis) -> Verdict {
+        if let Some(wait) = self.all.full(self.rates.of_all, now) {
+            return Verdict::Flood(wait);
+        }
+        let near = self.addresses.touch(&network(address));
+        if let Some(wait) = near.full(self.rates.per_address, now) {
+            return Verdict::Flood(wait);
+        }
+        near.0.push_back(now);
+        self.all.0.push_back(now);
+        let account = self.accounts.touch(account);
+        if now < account.locked_until {
+            // What is tried meanwhile makes no lock longer: nobody can lock another out for ever.
+            return Verdict::Locked;
+        }
+        let forgotten = u32::try_from(now.since(account.last).as_secs() / DECAY.as_secs()).unwrap_or(u32::MAX);
+        account.failures = (account.failures.saturating_sub(forgotten) + 1).min(MOST);
+        account.last = now;
+        if account.failures > FREE {
+            let lock = (FIRST_LOCK * 2_u32.pow(account.failures - FREE - 1)).min(LONGEST_LOCK);
+            account.locked_until = now.plus(lock);
+        }
+        Verdict::Try
+    }
+
+    /// The attempt succeeded: the account starts anew.
+    pub fn succeeded(&mut self, account: &str) {
+        *self.accounts.touch(account) = Account::default();
+    }
+}
+
+/// Addresses of IPv6 are given out by the /64.
+fn network(address: Option<IpAddr>) -> String {
+    match address {
+        None => "unknown".to_owned(),
+        Some(IpAddr::V4(address)) => address.to_string(),
+        Some(IpAddr::V6(address)) => match address.to_ipv4_mapped() {
+            Some(mapped) => mapped.to_string(),
+            None => format!("{:x}/64", u128::from(address) >> 64),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: Millis = Millis(1_767_225_600_000);
+
+    fn open() -> Throttle {
+        Throttle::new(Rates { per_address: usize::MAX, of_all: usize::MAX })
+    }
+
+    fn at(seconds: u64) -> Millis {
+        NOW.plus(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn the_sixth_failure_locks_for_a_second_and_each_further_one_twice_as_long() {
+        let mut throttle = open();
+        let mut now = NOW;
+        for _ in 0..5 {
+            assert_eq!(throttle.attempt("ann", None, now), Verdict::Try);
+        }
+        for doubling in 0..5 {
+            assert_eq!(throttle.attempt("ann", None, now), Verdict::Try, "doubling {doubling}");
+            let lock = Duration::from_secs(1 << doubling);
+            assert_eq!(throttle.attempt("ann", None, Millis(now.plus(lock).0 - 1)), Verdict::Locked);
+            now = now.plus(lock);
+        }
+        assert_eq!(throttle.attempt("bob", None, now), Verdict::Try, "nobody else is locked");
+    }
+
+    #[test]
+    fn a_success_and_time_forget() {
+        let mut throttle = open();
+        for _ in 0..6 {
+            throttle.attempt("ann", None, NOW);
+        }
+        assert_eq!(throttle.attempt("ann", None, NOW), Verdict::Locked);
+        throttle.succeeded("ann");
+        assert_eq!(throttle.attempt("ann", None, NOW), Verdict::Try);
+        for _ in 0..6 {
+            throttle.attempt("bob", None, NOW);
+        }
+        for _ in 0..5 {
+            assert_eq!(throttle.attempt("bob", None, at(360)), Verdict::Try, "six minutes forget six failures");
+        }
+    }
+
+    #[test]
+    fn addresses_are_counted_by_what_is_given_out() {
+        let mut throttle = Throttle::new(Rates { per_address: 2, of_all: 5 });
+        let mut attempt = |address: &str, seconds| {
+            let verdict = throttle.attempt(address, Some(address.parse().unwrap()), at(seconds));
+            matches!(verdict, Verdict::Flood(_))
+        };
+        // RFC 3849's prefix for documentation: two of one /64, and another.
+        assert!(!attempt("2001:db8::1", 0) && !attempt("2001:db8::2", 0) && attempt("2001:db8::3", 0));
+        assert!(!attempt("2001:db8:0:1::1", 0));
+        assert!(!attempt("203.0.113.7", 1) && !attempt("::ffff:203.0.113.7", 1));
+        assert!(attempt("198.51.100.1", 1), "five of all together");
+        assert!(!attempt("2001:db8::1", 60), "a minute later");
+    }
+
+    #[test]
+    fn strangers_cost_bounded_memory() {
+        let mut throttle = open();
+        for n in 0..3 * KEPT {
+            throttle.attempt(&format!("guess-{n}"), None, NOW);
+        }
+        assert_eq!((throttle.accounts.entries.len(), throttle.accounts.order.len()), (KEPT, KEPT));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// However an attacker times attempts, nobody is locked for longer than a quarter of an hour, and no more
+        /// passwords are tried than the locks let through.
+        #[test]
+        fn a_lock_is_never_for_ever(gaps in prop::collection::vec(0_u64..120_000, 1..300)) {
+            let mut throttle = open();
+            let mut now = NOW;
+            for gap in gaps {
+                now = Millis(now.0 + gap);
+                throttle.attempt("ann", None, now);
+                let account = throttle.accounts.touch("ann");
+                prop_assert!(account.locked_until.since(now) <= LONGEST_LOCK);
+            }
+            prop_assert_eq!(throttle.attempt("ann", None, now.plus(LONGEST_LOCK)), Verdict::Try);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Tokens of sessions: made, and taken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_auth::dpop::{self, BoundBearer, Expected, JtiLimits, JtiStore, Proof, Scheme};
+use muster_auth::{AccessClaims, Confirmation, Expect, KeySet, RefreshClaims, TokenCache, Typ, mint, verify};
+use tokio::sync::watch;
+
+use super::sessions::{Lifetimes, Presented, SessionRecord};
+use super::users::UserRecord;
+use muster_core::{Error, Kind, Millis};
+
+/// A credential as a request shows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    pub scheme: Scheme,
+    pub token: &'a str,
+    /// The header `DPoP`.
+    pub proof: Option<&'a str>,
+    pub method: &'a str,
+    /// The address that the request was sent to, as its sender knows it.
+    pub url: &'a str,
+}
+
+/// What a login or a refresh gives.
+#[derive(Debug, Clone)]
+pub struct LoggedIn {
+    pub token: String,
+    pub refresh_token: String,
+    /// Of the access token, in seconds.
+    pub expires_in: u64,
+    pub user: Arc<UserRecord>,
+    pub session_id: String,
+    /// Whether the tokens need proofs.
+    pub bound: bool,
+}
+
+/// Makes and takes tokens.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    pub keys: watch::Receiver<Option<Arc<KeySet>>>,
+    pub issuer: String,
+    pub lifetimes: Lifetimes,
+    pub bound_bearer: BoundBearer,
+    cache: TokenCache<AccessClaims>,
+    proofs: JtiStore,
+}
+
+pub(super) fn invalid(message: impl std::fmt::Display) -> Error {
+    Error::new(Kind::Unauthenticated, format!("the token is not good: {message}"))
+}
+
+/// A proof of possession is missing or does not hold.
+pub(super) fn unproven(message: impl std::fmt::Display) -> Error {
+    Error::new(Kind::Unauthenticated, message.to_string()).coded("invalid_dpop_proof")
+}
+
+impl Tokens {
+    pub fn new(
+        keys: watch::Receiver<Option<Arc<KeySet>>>,
+        issuer: String,
+        lifetimes: Lifetimes,
+        bound_bearer: BoundBearer,
+    ) -> Self {
+        let (cache, proofs) = (TokenCache::default(), JtiStore::new(JtiLimits::default()));
+        Self { keys, issuer, lifetimes, bound_bearer, cache, proofs }
+    }
+
+    /// The keys that count now.
+    pub fn keys(&self) -> Result<Arc<KeySet>, Error> {
+        self.keys.borrow().clone().ok_or_else(|| Error::new(Kind::Unavailable, "the signing keys are being read"))
+    }
+
+    /// The tokens of a session's present generation: always the same ones, while the keys are.
+    pub fn of(&self, session: &SessionRecord, user: Arc<UserRecord>) -> Result<LoggedIn, Error> {
+        let keys = self.keys()?;
+        let (iat, family) = (session.refresh.rotated_at.seconds(), &session.refresh);
+        let cnf = session.jkt.as_ref().map(|jkt| Confirmation { jkt: jkt.clone() });
+        let expires_in = self.lifetimes.access.as_secs();
+        let access = AccessClaims {
+            iss: self.issuer.clone(),
+            aud: Typ::Access.audience().to_owned(),
+            sub: user.id.clone(),
+            sid: session.id.clone(),
+            jti: family.access_jti(),
+            iat,
+            nbf: iat,
+            exp: iat + expires_in,
+            role: user.role.name().to_owned(),
+            pv: user.pv,
+            cnf: cnf.clone(),
+        };
+        let refresh = RefreshClaims {
+            iss: self.issuer.clone(),
+            aud: Typ::Refresh.audience().to_owned(),
+            sub: user.id.clone(),
+            sid: session.id.clone(),
+            fam: family.fam.clone(),
+            generation: family.generation,
+            jti: family.jti(),
+            iat,
+            exp: iat + session.refresh_lifetime(&self.lifetimes).as_secs(),
+            cnf,
+        };
+        let internal = |error: muster_auth::token::MintError| Error::new(Kind::Internal, error.to_string());
+        Ok(LoggedIn {
+            token: mint(&keys, Typ::Access, &access).map_err(internal)?,
+            refresh_token: mint(&keys, Typ::Refresh, &refresh).map_err(internal)?,
+            expires_in,
+            user,
+            session_id: session.id.clone(),
+            bound: session.jkt.is_some(),
+        })
+    }
+
+    /// Signs a token of a minute, takes it, and sees that it is not taken with another signature. It is of no session, and
+    /// so lets nobody in. Gives how long the key has signed.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn prove(&self, now: Millis) -> Result<Duration, Error> {
+        let (keys, at) = (self.keys()?, now.seconds());
+        let claims = AccessClaims {
+            iss: self.issuer.clone(),
+            aud: Typ::Access.audience().to_owned(),
+            sub: "health".to_owned(),
+            sid: "health".to_owned(),
+            jti: "health".to_owned(),
+            iat: at,
+            nbf: at,
+            exp: at + 60,
+            role: "viewer".to_owned(),
+            pv: 0,
+            cnf: None,
+        };
+        let broken = |what: String| Error::new(Kind::Internal, what);
+        let token = mint(&keys, Typ::Access, &claims).map_err(|error| broken(error.to_string()))?;
+        let take = |token: &str| verify::<AccessClaims>(&keys, token, Expect::access(&self.issuer), at);
+        take(&token).map_err(|error| broken(format!("a token that was signed here is refused: {error}")))?;
+        let (signed, signature) = token.rsplit_once('.').unwrap_or_default();
+        let other = if signature.starts_with('A') { "B" } else { "A" };
+        let forged = format!("{signed}.{other}{}", signature.get(1..).unwrap_or_default());
+        if take(&forged).is_ok() {
+            return Err(broken("a token with another signature was taken".to_owned()));
+        }
+        Ok(Duration::from_secs(at.saturating_sub(keys.current().use_from())))
+    }
+
+    /// The claims of a good access token. Whether its session lives is not looked at.
+    pub fn access(&self, token: &str, now: Millis) -> Result<Arc<AccessClaims>, Error> {
+        if let Some(claims) = self.cache.get(token, now.seconds()) {
+            return Ok(claims);
+        }
+        let expected = Expect::access(&self.issuer);
+        let claims: AccessClaims = verify(&*self.keys()?, token, expected, now.seconds()).map_err(invalid)?;
+        let claims = Arc::new(claims);
+        self.cache.insert(token, Arc::clone(&claims), claims.exp);
+        Ok(claims)
+    }
+
+    /// What a good refresh token says; `jkt` is the key that the request proved to hold.
+    pub fn refresh(&self, token: &str, jkt: Option<String>, now: Millis) -> Result<Presented, Error> {
+        let expected = Expect::refresh(&self.issuer);
+        let claims: RefreshClaims = verify(&*self.keys()?, token, expected, now.seconds()).map_err(invalid)?;
+        Ok(Presented { sid: claims.sid, fam: claims.fam, generation: claims.generation, jti: claims.jti, jkt })
+    }
+
+    /// Checks that whoever shows a token holds the key that it is bound to.
+    pub fn possession(&self, shown: &Shown<'_>, claims: &AccessClaims, now: Millis) -> Result<(), Error> {
+        let proof = match (&claims.cnf, shown.proof) {
+            (Some(_), Some(proof)) => Some(self.proof(shown, proof, Some(shown.token), now)?),
+            _ => None,
+        };
+        dpop::check_binding(shown.scheme, claims.cnf.as_ref(), proof.as_ref(), self.bound_bearer).map_err(unproven)?;
+        match proof {
+            Some(proof) => self.proofs.admit(&proof, now.seconds()).map_err(unproven),
+            None => Ok(()),
+        }
+    }
+
+    /// The key that a request without an access token proves to hold.
+    pub fn holder(&self, shown: &Shown<'_>, now: Millis) -> Result<Option<String>, Error> {
+        let Some(proof) = shown.proof else { return Ok(None) };
+        let proof = self.proof(shown, proof, None, now)?;
+        self.proofs.admit(&proof, now.seconds()).map_err(unproven)?;
+        Ok(Some(proof.jkt))
+    }
+
+    fn proof(&self, shown: &Shown<'_>, proof: &str, token: Option<&str>, now: Millis) -> Result<Proof, Error> {
+        let expected = Expected { htm: shown.method, htu: shown.url, access_token: token, nonces: None };
+        dpop::check(proof, expected, now.seconds()).map_err(unproven)
+    }
+}

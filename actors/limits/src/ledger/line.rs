@@ -1,0 +1,104 @@
+//! What is written to the journal, before anything else is done with it.
+//!
+//! A version, then postcard. The ledger is what its lines make of it: the same lines give the same ledger.
+
+use muster_providers::Usage;
+use serde::{Deserialize, Serialize};
+
+use super::row::Outcome;
+use muster_core::Millis;
+
+const VERSION: u8 = 1;
+/// Longest identifier kept, in bytes; a longer one is cut.
+const MAX_ID: usize = 256;
+
+/// One line. A hold is named by the number of the line that reserved it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Line<'a> {
+    Reserve {
+        at: Millis,
+        #[serde(borrow)]
+        key: &'a str,
+        model: &'a str,
+        nanos: u64,
+    },
+    Post {
+        at: Millis,
+        key: &'a str,
+        model: &'a str,
+        outcome: Outcome,
+        prompt_tokens: u32,
+        completion_tokens: u32,
+        estimated: bool,
+        cost_nanos: Option<u64>,
+        /// Settled by this; 0 for none.
+        hold: u64,
+    },
+    Release {
+        hold: u64,
+    },
+    /// The server ended without a word on this hold.
+    Charge {
+        hold: u64,
+    },
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        // Writing to memory cannot fail, and a line without its payload would be read as one of a newer version.
+        postcard::to_extend(self, vec![VERSION]).unwrap_or_default()
+    }
+
+    /// `None` for what this program did not write.
+    pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let (version, line) = bytes.split_first()?;
+        if *version != VERSION {
+            return None;
+        }
+        postcard::from_bytes(line).ok()
+    }
+}
+
+/// An identifier within its bound.
+pub(super) fn bounded(id: &str) -> &str {
+    id.get(..id.floor_char_boundary(MAX_ID)).unwrap_or_default()
+}
+
+pub(super) fn usage(prompt_tokens: u32, completion_tokens: u32, estimated: bool) -> Usage {
+    Usage { prompt_tokens, completion_tokens, estimated }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_was_written_and_a_newer_one_not_at_all() {
+        let line = Line::Post {
+            at: Millis(1_767_225_600_000),
+            key: "key_1",
+            model: "m",
+            outcome: Outcome::Cancelled,
+            prompt_tokens: 1,
+            completion_tokens: u32::MAX,
+            estimated: true,
+            cost_nanos: Some(u64::MAX),
+            hold: 1 << 40,
+        };
+        for line in [line, Line::Release { hold: 7 }, Line::Charge { hold: 0 }] {
+            let mut bytes = line.encode();
+            assert_eq!(Line::decode(&bytes), Some(line));
+            bytes[0] += 1;
+            assert_eq!(Line::decode(&bytes), None);
+        }
+        assert_eq!(Line::decode(&[]), None);
+        assert_eq!(Line::decode(&[VERSION, 99]), None);
+    }
+
+    #[test]
+    fn identifiers_are_cut_between_characters() {
+        assert_eq!(bounded("m"), "m");
+        assert_eq!(bounded(&"é".repeat(200)), "é".repeat(128));
+        assert_eq!(bounded(&format!("x{}", "é".repeat(200))).len(), 255);
+    }
+}

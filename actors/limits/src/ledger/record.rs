@@ -1,0 +1,158 @@
+//! What the ledger leaves in the store.
+//!
+//! Keys: `h` for the head; `r <day, big-endian> <key> NUL <model>` for a row; `a <month, big-endian> <k or m> <id>` for
+//! what a key or a model spent in a month. Every record says up to which line of the journal it counts, so lines that
+//! are read again change nothing twice, whatever part of a checkpoint reached the disk.
+
+use muster_store::{Rec, Record, Store, StoreError, Tree};
+use serde::{Deserialize, Serialize};
+
+use super::period::{Day, Month};
+use super::row::{Budget, Row, RowKey};
+use muster_core::Millis;
+
+/// The head's key.
+pub(super) const HEAD: &[u8] = b"h";
+pub(super) const ROW: u8 = b'r';
+pub(super) const ACCOUNT: u8 = b'a';
+
+/// Up to which line everything is in the store, and what was set aside then.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    pub(super) line: u64,
+    pub(super) holds: Vec<HeldRecord>,
+}
+
+/// An open hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HeldRecord {
+    pub(super) id: u64,
+    pub(super) at: Millis,
+    pub(super) key: Box<str>,
+    pub(super) model: Box<str>,
+    pub(super) nanos: u64,
+}
+
+/// A row, and the last line that it counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RowRecord {
+    pub(super) line: u64,
+    pub(super) row: Row,
+}
+
+/// Whose account, and of which month.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct AccountKey {
+    pub(super) month: Month,
+    pub(super) budget: Budget,
+    pub(super) id: Box<str>,
+}
+
+/// What was spent in a month, in billionths of a dollar, and the last line that it counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AccountRecord {
+    pub(super) line: u64,
+    pub(super) spent_nanos: u64,
+}
+
+impl Record for Head {
+    const TREE: Tree = Tree::Ledger;
+    const SCHEMA: u16 = 1;
+}
+
+impl Record for RowRecord {
+    const TREE: Tree = Tree::Ledger;
+    const SCHEMA: u16 = 1;
+}
+
+impl Record for AccountRecord {
+    const TREE: Tree = Tree::Ledger;
+    const SCHEMA: u16 = 1;
+}
+
+impl RowKey {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        [row_prefix(self.day, &self.key).as_slice(), self.model.as_bytes()].concat()
+    }
+
+    /// `None` for what is no row's key.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (day, rest) = bytes.strip_prefix(&[ROW])?.split_first_chunk::<4>()?;
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let (key, model) = rest.split_at_checked(end)?;
+        let text = |bytes| std::str::from_utf8(bytes).ok().map(Box::from);
+        Some(Self { day: Day(u32::from_be_bytes(*day)), key: text(key)?, model: text(model.get(1..)?)? })
+    }
+}
+
+/// What the rows of a day start with.
+pub(super) fn day_prefix(day: Day) -> Vec<u8> {
+    [&[ROW], day.0.to_be_bytes().as_slice()].concat()
+}
+
+/// What the rows of a key and day start with.
+pub(super) fn row_prefix(day: Day, key: &str) -> Vec<u8> {
+    [day_prefix(day).as_slice(), key.as_bytes(), b"\0"].concat()
+}
+
+impl AccountKey {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let kind = match self.budget {
+            Budget::Key => b"k",
+            Budget::Model => b"m",
+        };
+        [account_prefix(self.month).as_slice(), kind, self.id.as_bytes()].concat()
+    }
+}
+
+/// What the accounts of a month start with.
+pub(super) fn account_prefix(month: Month) -> Vec<u8> {
+    [&[ACCOUNT], month.0.to_be_bytes().as_slice()].concat()
+}
+
+/// Where the ledger looks up what it has not in memory. Blocking, and short.
+#[derive(Clone, Copy)]
+pub(super) struct Shelf<'a>(pub(super) &'a dyn Store);
+
+impl Shelf<'_> {
+    pub(super) fn row(self, key: &RowKey) -> Result<Option<RowRecord>, StoreError> {
+        found(self.0, &key.encode())
+    }
+
+    pub(super) fn account(self, key: &AccountKey) -> Result<Option<AccountRecord>, StoreError> {
+        found(self.0, &key.encode())
+    }
+}
+
+/// One corrupt record must not keep every other from being counted: it begins anew, and the log says so.
+fn found<R: Record>(store: &dyn Store, key: &[u8]) -> Result<Option<R>, StoreError> {
+    match read(store, key) {
+        Err(StoreError::Corrupt(why)) => {
+            tracing::error!(why, "a record of the ledger is corrupt and begins anew: run `muster doctor`");
+            Ok(None)
+        }
+        found => found,
+    }
+}
+
+/// Reads one record.
+pub(super) fn read<R: Record>(store: &dyn Store, key: &[u8]) -> Result<Option<R>, StoreError> {
+    store.get(Tree::Ledger, key)?.as_ref().map(|rec: &Rec| R::decode(rec)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rows_key_says_whose_it_is_and_days_are_in_order() {
+        let key = |day, model: &str| RowKey { day: Day(day), key: "key_1".into(), model: model.into() };
+        for key in [key(0, ""), key(20_454, "openai/gpt-4o"), key(u32::MAX, "ü")] {
+            assert_eq!(RowKey::decode(&key.encode()), Some(key));
+        }
+        assert!(key(255, "z").encode() < key(256, "a").encode());
+        for bad in [&b""[..], b"h", b"r\0\0\0\0", b"a\0\0\0\0k\0m"] {
+            assert_eq!(RowKey::decode(bad), None);
+        }
+    }
+}

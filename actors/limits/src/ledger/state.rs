@@ -1,0 +1,271 @@
+//! The ledger itself: what the journal's lines add up to. Pure: the time, the lines and the store's records are
+//! arguments.
+//!
+//! Only what changed since the last checkpoint has to be in memory; the rest is a cache, looked up again when needed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use muster_store::StoreError;
+
+use super::line::{Line, usage};
+use super::messages::{BudgetView, Exhausted, Reserve};
+use super::period::{Day, Month};
+use super::record::{AccountKey, AccountRecord, Head, HeldRecord, RowRecord, Shelf};
+use super::row::{Budget, Row, RowKey};
+use muster_core::Millis;
+
+/// Most records kept in memory although the store says the same.
+const CACHE: usize = 20_000;
+
+/// All that is not in the store yet, and some of what is.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    rows: HashMap<RowKey, RowRecord>,
+    accounts: HashMap<AccountKey, Account>,
+    holds: BTreeMap<u64, HeldRecord>,
+    /// The last line that was counted, and up to which the store has everything.
+    applied: u64,
+    saved: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    record: AccountRecord,
+    held_nanos: u64,
+}
+
+/// What a checkpoint writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Changes {
+    pub(super) rows: Vec<(RowKey, RowRecord)>,
+    pub(super) accounts: Vec<(AccountKey, AccountRecord)>,
+    /// Written last: it says that all the rest is there.
+    pub(super) head: Head,
+}
+
+impl Book {
+    /// As the store has it; the lines after the head's are to be applied.
+    pub(super) fn restore(head: Head, shelf: Shelf<'_>) -> Result<Self, StoreError> {
+        let mut book = Self { applied: head.line, saved: head.line, ..Self::default() };
+        for held in head.holds {
+            book.set_aside(held, shelf)?;
+        }
+        Ok(book)
+    }
+
+    pub(super) fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// Rows that the store has not as they are.
+    pub(super) fn unsaved(&self) -> usize {
+        self.rows.values().filter(|row| row.line > self.saved).count()
+    }
+
+    pub(super) fn holds(&self) -> usize {
+        self.holds.len()
+    }
+
+    pub(super) fn cached(&self) -> usize {
+        self.rows.len() + self.accounts.len()
+    }
+
+    /// Open holds reserved before this line: those of a server that ended without a word.
+    pub(super) fn holds_before(&self, line: u64) -> Vec<u64> {
+        self.holds.range(..line).map(|(id, _)| *id).collect()
+    }
+
+    /// Counts one line. Lines come in the order of their numbers; one that was counted before changes nothing.
+    ///
+    /// # Errors
+    /// Where a record could not be read: the book is then to be thrown away.
+    pub(super) fn apply(&mut self, number: u64, line: &Line<'_>, shelf: Shelf<'_>) -> Result<(), StoreError> {
+        if number <= self.applied {
+            return Ok(());
+        }
+        self.applied = number;
+        match *line {
+            Line::Reserve { at, key, model, nanos } => {
+                self.set_aside(HeldRecord { id: number, at, key: key.into(), model: model.into(), nanos }, shelf)?;
+            }
+            Line::Post { at, key, model, outcome, prompt_tokens, completion_tokens, estimated, cost_nanos, hold } => {
+                self.free(hold, shelf)?;
+                let row = self.row(number, at, key, model, shelf)?;
+                if let Some(row) = row {
+                    row.post(outcome, usage(prompt_tokens, completion_tokens, estimated), cost_nanos);
+                }
+                self.spend(number, at, key, model, cost_nanos.unwrap_or(0), shelf)?;
+            }
+            Line::Release { hold } => drop(self.free(hold, shelf)?),
+            Line::Charge { hold } => {
+                if let Some(held) = self.free(hold, shelf)? {
+                    if let Some(row) = self.row(number, held.at, &held.key, &held.model, shelf)? {
+                        row.unsettled_nanos = row.unsettled_nanos.saturating_add(held.nanos);
+                    }
+                    self.spend(number, held.at, &held.key, &held.model, held.nanos, shelf)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether so much more fits both budgets of the month.
+    pub(super) fn check(
+        &mut self,
+        ask: &Reserve,
+        now: Millis,
+        shelf: Shelf<'_>,
+    ) -> Result<Result<(), Exhausted>, StoreError> {
+        let asked = [(Budget::Key, &ask.key_id, ask.key_limit), (Budget::Model, &ask.model_id, ask.model_limit)];
+        for (budget, id, limit) in asked {
+            let Some(limit_nanos) = limit else { continue };
+            let view = self.view(budget, id, limit, now, shelf)?;
+            let used = view.spent_nanos.saturating_add(view.held_nanos);
+            if used.saturating_add(ask.nanos) > limit_nanos {
+                let BudgetView { spent_nanos, held_nanos, resets_at, .. } = view;
+                return Ok(Err(Exhausted { which: budget, spent_nanos, held_nanos, limit_nanos, resets_at }));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// How a budget stands in the month of `now`.
+    pub(super) fn view(
+        &mut self,
+        budget: Budget,
+        id: &str,
+        limit_nanos: Option<u64>,
+        now: Millis,
+        shelf: Shelf<'_>,
+    ) -> Result<BudgetView, StoreError> {
+        let month = Month::of(now);
+        let account = self.account(AccountKey { month, budget, id: id.into() }, shelf)?;
+        Ok(BudgetView {
+            spent_nanos: account.record.spent_nanos,
+            held_nanos: account.held_nanos,
+            limit_nanos,
+            resets_at: month.end(),
+        })
+    }
+
+    /// Rows in memory that `wanted` takes: at least all that the store has not.
+    pub(super) fn rows(&self, wanted: impl Fn(&RowKey) -> bool) -> Vec<(RowKey, RowRecord)> {
+        let wanted = self.rows.iter().filter(|(key, _)| wanted(key));
+        wanted.map(|(key, record)| (key.clone(), *record)).collect()
+    }
+
+    /// What the store has not; `None` where it has all.
+    pub(super) fn changes(&self) -> Option<Changes> {
+        if self.applied == self.saved {
+            return None;
+        }
+        let accounts = self.accounts.iter().filter(|(_, account)| account.record.line > self.saved);
+        Some(Changes {
+            rows: self
+                .rows
+                .iter()
+                .filter(|(_, row)| row.line > self.saved)
+                .map(|(key, row)| (key.clone(), *row))
+                .collect(),
+            accounts: accounts.map(|(key, account)| (key.clone(), account.record)).collect(),
+            head: Head { line: self.applied, holds: self.holds.values().cloned().collect() },
+        })
+    }
+
+    /// The store has everything up to this line.
+    pub(super) fn saved(&mut self, line: u64) {
+        self.saved = self.saved.max(line);
+        if self.cached() > CACHE {
+            let saved = self.saved;
+            self.rows.retain(|_, row| row.line > saved);
+            self.accounts.retain(|_, account| account.record.line > saved || account.held_nanos > 0);
+        }
+    }
+
+    /// The row that this line is to be added to; `None` where it was before.
+    fn row(
+        &mut self,
+        number: u64,
+        at: Millis,
+        key: &str,
+        model: &str,
+        shelf: Shelf<'_>,
+    ) -> Result<Option<&mut Row>, StoreError> {
+        use std::collections::hash_map::Entry;
+        let key = RowKey { day: Day::of(at), key: key.into(), model: model.into() };
+        let record = match self.rows.entry(key) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(absent) => {
+                let record = shelf.row(absent.key())?.unwrap_or_default();
+                absent.insert(record)
+            }
+        };
+        if record.line >= number {
+            return Ok(None);
+        }
+        record.line = number;
+        Ok(Some(&mut record.row))
+    }
+
+    fn account(&mut self, key: AccountKey, shelf: Shelf<'_>) -> Result<&mut Account, StoreError> {
+        use std::collections::hash_map::Entry;
+        match self.accounts.entry(key) {
+            Entry::Occupied(found) => Ok(found.into_mut()),
+            Entry::Vacant(absent) => {
+                let record = shelf.account(absent.key())?.unwrap_or_default();
+                Ok(absent.insert(Account { record, held_nanos: 0 }))
+            }
+        }
+    }
+
+    fn both(
+        &mut self,
+        at: Millis,
+        key: &str,
+        model: &str,
+        shelf: Shelf<'_>,
+        mut each: impl FnMut(&mut Account),
+    ) -> Result<(), StoreError> {
+        let month = Month::of(at);
+        for (budget, id) in [(Budget::Key, key), (Budget::Model, model)] {
+            each(self.account(AccountKey { month, budget, id: id.into() }, shelf)?);
+        }
+        Ok(())
+    }
+
+    fn spend(
+        &mut self,
+        number: u64,
+        at: Millis,
+        key: &str,
+        model: &str,
+        nanos: u64,
+        shelf: Shelf<'_>,
+    ) -> Result<(), StoreError> {
+        if nanos == 0 {
+            return Ok(());
+        }
+        self.both(at, key, model, shelf, |account| {
+            let record = &mut account.record;
+            if record.line < number {
+                *record = AccountRecord { line: number, spent_nanos: record.spent_nanos.saturating_add(nanos) };
+            }
+        })
+    }
+
+    fn set_aside(&mut self, held: HeldRecord, shelf: Shelf<'_>) -> Result<(), StoreError> {
+        self.both(held.at, &held.key, &held.model, shelf, |account| {
+            account.held_nanos = account.held_nanos.saturating_add(held.nanos);
+        })?;
+        self.holds.insert(held.id, held);
+        Ok(())
+    }
+
+    fn free(&mut self, hold: u64, shelf: Shelf<'_>) -> Result<Option<HeldRecord>, StoreError> {
+        let Some(held) = self.holds.remove(&hold) else { return Ok(None) };
+        self.both(held.at, &held.key, &held.model, shelf, |account| {
+            account.held_nanos = account.held_nanos.saturating_sub(held.nanos);
+        })?;
+        Ok(Some(held))
+    }
+}

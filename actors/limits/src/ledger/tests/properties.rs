@@ -1,0 +1,235 @@
+//! Any interleaving of reservations, posts, releases, checkpoints that break off anywhere, and kills.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::FutureExt;
+use muster_store::{Batch, Store};
+use proptest::prelude::*;
+
+use super::*;
+use crate::ledger::carry::{batches, count};
+use crate::ledger::line::Line;
+use crate::ledger::period::Month;
+use crate::ledger::record::{HEAD, Head, Shelf, read};
+use crate::ledger::state::Book;
+use crate::ledger::usage;
+
+const KEYS: [&str; 2] = ["key_1", "key_2"];
+const MODELS: [&str; 2] = ["m", "n"];
+const KEY_LIMIT: u64 = 1_000;
+const MODEL_LIMIT: u64 = 1_500;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Reserve {
+        key: usize,
+        model: usize,
+        nanos: u64,
+    },
+    /// Settles one of the open holds, or none where there is none or it is not asked to.
+    Post {
+        key: usize,
+        model: usize,
+        settles: Option<usize>,
+        cost: Option<u64>,
+    },
+    Release(usize),
+    Wait(u64),
+    /// So many thousandths of its writes reach the store.
+    Checkpoint(usize),
+    Kill,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let who = || (0..KEYS.len(), 0..MODELS.len());
+    let step = prop_oneof![
+        4 => (who(), 1..400_u64).prop_map(|((key, model), nanos)| Step::Reserve { key, model, nanos }),
+        4 => (who(), prop::option::of(0..8_usize), prop::option::of(0..500_u64))
+            .prop_map(|((key, model), settles, cost)| Step::Post { key, model, settles, cost }),
+        1 => (0..8_usize).prop_map(Step::Release),
+        1 => (1..600_u64).prop_map(Step::Wait),
+        2 => (0..=1_400_usize).prop_map(Step::Checkpoint),
+        1 => Just(Step::Kill),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+#[derive(Debug, Clone)]
+struct Held {
+    id: u64,
+    at: Millis,
+    key: &'static str,
+    model: &'static str,
+    nanos: u64,
+}
+
+/// The ledger as a list of what happened says it must be, beside the real one.
+struct Trial {
+    disk: MemStore,
+    /// What the journal still has.
+    lines: Vec<(u64, Vec<u8>)>,
+    number: u64,
+    book: Book,
+    now: Millis,
+    held: Vec<Held>,
+    spent: Vec<(Millis, &'static str, &'static str, u64)>,
+    rows: BTreeMap<(Day, &'static str, &'static str), Row>,
+}
+
+impl Trial {
+    fn new() -> Self {
+        Self {
+            disk: MemStore::default(),
+            lines: Vec::new(),
+            number: 0,
+            book: Book::default(),
+            now: test_world::START,
+            held: Vec::new(),
+            spent: Vec::new(),
+            rows: BTreeMap::new(),
+        }
+    }
+
+    fn write(&mut self, line: &Line<'_>) -> u64 {
+        self.number += 1;
+        self.lines.push((self.number, line.encode()));
+        self.book.apply(self.number, line, Shelf(&self.disk)).unwrap();
+        self.number
+    }
+
+    /// Spent and set aside this month.
+    fn used(&self, is: impl Fn(&str, &str) -> bool) -> (u64, u64) {
+        let month = Month::of(self.now);
+        let spent = self.spent.iter().filter(|(at, key, model, _)| Month::of(*at) == month && is(key, model));
+        let held = self.held.iter().filter(|held| Month::of(held.at) == month && is(held.key, held.model));
+        (spent.map(|(_, _, _, nanos)| nanos).sum(), held.map(|held| held.nanos).sum())
+    }
+
+    fn row(&mut self, at: Millis, key: &'static str, model: &'static str) -> &mut Row {
+        self.rows.entry((Day::of(at), key, model)).or_default()
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Reserve { key, model, nanos } => self.reserve(KEYS[key], MODELS[model], nanos),
+            Step::Post { key, model, settles, cost } => self.post(KEYS[key], MODELS[model], settles, cost),
+            Step::Release(place) => {
+                if place < self.held.len() {
+                    let hold = self.held.remove(place).id;
+                    self.write(&Line::Release { hold });
+                }
+            }
+            Step::Wait(hours) => self.now = self.now.plus(Duration::from_secs(hours * 3_600)),
+            Step::Checkpoint(thousandths) => self.checkpoint(thousandths),
+            Step::Kill => self.kill(),
+        }
+    }
+
+    fn reserve(&mut self, key: &'static str, model: &'static str, nanos: u64) {
+        let ask = Reserve {
+            key_id: key.to_owned(),
+            key_limit: Some(KEY_LIMIT),
+            model_id: model.to_owned(),
+            model_limit: Some(MODEL_LIMIT),
+            nanos,
+        };
+        let by_key = self.used(|found, _| found == key);
+        let by_model = self.used(|_, found| found == model);
+        let fits = by_key.0 + by_key.1 + nanos <= KEY_LIMIT && by_model.0 + by_model.1 + nanos <= MODEL_LIMIT;
+        let checked = self.book.check(&ask, self.now, Shelf(&self.disk)).unwrap();
+        assert_eq!(checked.is_ok(), fits, "{checked:?} {by_key:?} {by_model:?} {nanos}");
+        if fits {
+            let id = self.write(&Line::Reserve { at: self.now, key, model, nanos });
+            self.held.push(Held { id, at: self.now, key, model, nanos });
+        }
+    }
+
+    fn post(&mut self, key: &'static str, model: &'static str, settles: Option<usize>, cost_nanos: Option<u64>) {
+        let settled = settles.filter(|place| *place < self.held.len()).map(|place| self.held.remove(place));
+        let (key, model) = settled.as_ref().map_or((key, model), |held| (held.key, held.model));
+        let hold = settled.map_or(0, |held| held.id);
+        let entry = Entry { at: self.now, ..entry(key, model, cost_nanos) };
+        self.write(&entry.line(hold));
+        let row = self.row(entry.at, key, model);
+        row.requests += 1;
+        row.prompt_tokens += 10;
+        row.completion_tokens += 5;
+        row.cost_nanos += cost_nanos.unwrap_or(0);
+        row.unpriced_requests += u64::from(cost_nanos.is_none());
+        self.spent.push((self.now, key, model, cost_nanos.unwrap_or(0)));
+    }
+
+    fn checkpoint(&mut self, thousandths: usize) {
+        let Some(changes) = self.book.changes() else { return };
+        let line = changes.head.line;
+        let writes: Vec<_> = batches(changes).unwrap().into_iter().flat_map(|batch| batch.ops).collect();
+        let reached = (writes.len() * thousandths / 1_000).min(writes.len());
+        for op in &writes[..reached] {
+            let batch = Batch { ops: vec![op.clone()], ..Batch::default() };
+            self.disk.commit(batch).now_or_never().unwrap().unwrap();
+        }
+        if reached == writes.len() {
+            self.book.saved(line);
+            // Above 1,000 the journal is let go of too; at 1,000 the kill may come in between.
+            if thousandths > 1_000 {
+                self.lines.retain(|(number, _)| *number > line);
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        let head: Head = read(&self.disk, HEAD).unwrap().unwrap_or_default();
+        self.book = Book::restore(head, Shelf(&self.disk)).unwrap();
+        for (number, line) in &self.lines {
+            count(&mut self.book, *number, line, &self.disk).unwrap();
+        }
+        let mut open: Vec<u64> = self.held.iter().map(|held| held.id).collect();
+        open.sort_unstable();
+        assert_eq!(self.book.holds_before(self.number + 1), open);
+        for held in std::mem::take(&mut self.held) {
+            self.write(&Line::Charge { hold: held.id });
+            self.row(held.at, held.key, held.model).unsettled_nanos += held.nanos;
+            self.spent.push((held.at, held.key, held.model, held.nanos));
+        }
+    }
+
+    fn agrees(&mut self) {
+        let query =
+            Query { to_day: Day(Day::of(test_world::START).0 + 390), from_day: Day::of(test_world::START), ..all() };
+        let fresh = self.book.rows(|key| query.takes(key));
+        let found = usage::read(&self.disk, &query, fresh).unwrap();
+        let found: Vec<_> = found.iter().map(|row| (row.day, &*row.key_id, &*row.model_id, row.row)).collect();
+        let expected: Vec<_> = self.rows.iter().map(|(&(day, key, model), row)| (day, key, model, *row)).collect();
+        assert_eq!(found, expected);
+        for key in KEYS {
+            let used = self.used(|found, _| found == key);
+            let view = self.book.view(Budget::Key, key, None, self.now, Shelf(&self.disk)).unwrap();
+            assert_eq!((view.spent_nanos, view.held_nanos), used, "{key}");
+        }
+        for model in MODELS {
+            let used = self.used(|_, found| found == model);
+            let view = self.book.view(Budget::Model, model, None, self.now, Shelf(&self.disk)).unwrap();
+            assert_eq!((view.spent_nanos, view.held_nanos), used, "{model}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_ledger_is_the_sum_of_what_was_posted_and_grants_only_what_fits(steps in steps()) {
+        let mut trial = Trial::new();
+        for step in steps.into_iter().take(50) {
+            // A year has room for what is waited for.
+            if matches!(step, Step::Wait(_)) && trial.now.since(test_world::START) > Duration::from_secs(340 * 86_400) {
+                continue;
+            }
+            trial.step(step);
+            trial.agrees();
+        }
+        trial.kill();
+        trial.agrees();
+    }
+}

@@ -1,0 +1,84 @@
+//! Rows for who asks: from the store, and over them what it has not yet.
+
+use std::collections::BTreeMap;
+
+use muster_store::{Page, Record, Scan, Store, Tree};
+
+use super::carry::KEEP_DAYS;
+use super::messages::{Query, UsageRow};
+use super::period::Day;
+use super::record::{ROW, RowRecord, day_prefix, row_prefix};
+use super::row::RowKey;
+use muster_core::{Error, Kind};
+
+/// Most rows of one answer.
+const MAX_ROWS: usize = 10_000;
+
+type Rows = BTreeMap<RowKey, RowRecord>;
+
+/// The rows of a query, where `fresh` are those in memory. Blocking.
+pub(super) fn read(store: &dyn Store, query: &Query, fresh: Vec<(RowKey, RowRecord)>) -> Result<Vec<UsageRow>, Error> {
+    let (from, to) = (query.from_day, query.to_day);
+    if to.0.saturating_sub(from.0) >= KEEP_DAYS {
+        return Err(Error::new(Kind::Invalid, format!("at most {KEEP_DAYS} days at a time: narrow the range")));
+    }
+    let mut rows = Rows::new();
+    match &query.key_id {
+        Some(key) => {
+            for day in (from.0..=to.0).map(Day) {
+                let prefix = row_prefix(day, key);
+                pages(store, &prefix.clone(), prefix, query, &mut rows)?;
+            }
+        }
+        None => pages(store, &[ROW], day_prefix(from), query, &mut rows)?,
+    }
+    for (key, record) in fresh {
+        add(&mut rows, key, record);
+    }
+    bounded(&rows)?;
+    let row = |(key, record): (RowKey, RowRecord)| UsageRow {
+        day: key.day,
+        key_id: key.key.into(),
+        model_id: key.model.into(),
+        row: record.row,
+    };
+    Ok(rows.into_iter().map(row).collect())
+}
+
+/// All that a query takes under a prefix, from a key on.
+fn pages(store: &dyn Store, prefix: &[u8], from: Vec<u8>, query: &Query, rows: &mut Rows) -> Result<(), Error> {
+    let mut from = Some(from);
+    while from.is_some() {
+        let Page { items, mut next } =
+            store.scan(Tree::Ledger, &Scan { prefix: prefix.to_vec(), from, limit: 1_000, ..Scan::default() })?;
+        for (key, rec) in items {
+            let Some(key) = RowKey::decode(&key) else { continue };
+            if key.day > query.to_day {
+                next = None;
+                break;
+            }
+            if query.takes(&key) {
+                add(rows, key, RowRecord::decode(&rec)?);
+            }
+        }
+        bounded(rows)?;
+        from = next;
+    }
+    Ok(())
+}
+
+/// Of two states of a row the later one holds: a checkpoint may land between the reads of memory and store.
+fn add(rows: &mut Rows, key: RowKey, record: RowRecord) {
+    let known = rows.entry(key).or_default();
+    if record.line >= known.line {
+        *known = record;
+    }
+}
+
+fn bounded(rows: &Rows) -> Result<(), Error> {
+    if rows.len() > MAX_ROWS {
+        let why = format!("more than {MAX_ROWS} rows: narrow the range, or ask for one key or model");
+        return Err(Error::new(Kind::Invalid, why));
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The way in: which shard, asked how.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::ArbiterHandle;
+use crossbeam_queue::SegQueue;
+use muster_store::Store;
+
+use super::rule::{Category, Rule};
+use super::shard::{Admit, Decision, Options, Peek, RateShard, Reservation, Settle};
+use super::subject::{BucketKey, Subject};
+use super::view::LimitView;
+use muster_core::supervise::{ChildSpec, Group, Handle};
+use muster_core::{Clock, Error, Kind};
+
+/// All shards. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct RateLimiter {
+    shards: Arc<[Shard]>,
+}
+
+/// One shard: asked for decisions, told the rest beside its mailbox.
+#[derive(Debug)]
+struct Shard {
+    handle: Handle<RateShard>,
+    settled: Arc<SegQueue<Settle>>,
+}
+
+impl RateLimiter {
+    /// Starts a shard on each arbiter, as children `rate-0`, `rate-1` … of `group`.
+    pub fn start(
+        group: &Group,
+        arbiters: &[ArbiterHandle],
+        store: &Arc<dyn Store>,
+        clock: &Clock,
+        options: &Options,
+    ) -> Self {
+        let mut part = options.clone();
+        part.max_anonymous = options.max_anonymous.div_ceil(arbiters.len().max(1));
+        part.max_principals = options.max_principals.div_ceil(arbiters.len().max(1));
+        let started = clock.now().0;
+        let shards = arbiters.iter().enumerate().map(|(number, arbiter)| {
+            let (store, clock, options) = (Arc::clone(store), clock.clone(), part.clone());
+            let collects_since = (number == 0).then_some(started);
+            let settled = Arc::new(SegQueue::new());
+            let queue = Arc::clone(&settled);
+            let spec = ChildSpec::new(format!("rate-{number}"), arbiter.clone(), move |control| {
+                let (store, queue) = (Arc::clone(&store), Arc::clone(&queue));
+                let shard = RateShard::new(store, clock.clone(), options.clone(), control, collects_since, queue);
+                std::future::ready(Ok(shard))
+            });
+            Shard { handle: group.start(spec.capacity(part.mailbox)), settled }
+        });
+        Self { shards: shards.collect() }
+    }
+
+    /// Waits until every shard has read its buckets back and answers.
+    pub async fn up(&self) {
+        for shard in self.shards.iter() {
+            shard.handle.up().await;
+        }
+    }
+
+    /// Judges a request by all its rules. Without rules the subject is unlimited.
+    ///
+    /// # Errors
+    /// `Unavailable` where the shard is restarting or overloaded, or where what is admitted could not be recorded.
+    pub async fn admit(&self, admit: Admit) -> Result<Decision, Error> {
+        if admit.rules.is_empty() {
+            return Ok(Decision::Admitted { view: LimitView::default(), reservation: None });
+        }
+        self.shard(&admit.key.subject)?.handle.ask(admit).await?
+    }
+
+    /// Replaces a reservation by what was spent, in either direction; with 0 the tokens of a call that was never made
+    /// are given back, and the request itself stays counted.
+    ///
+    /// Wakes nobody: the shard takes what was settled before its next decision, so no decision is made without it.
+    pub fn settle(&self, reservation: Reservation, tokens: u64) {
+        if let Ok(shard) = self.shard(&reservation.key.subject) {
+            shard.settled.push(Settle { reservation, tokens });
+        }
+    }
+
+    /// How a subject's bucket stands under these rules. Charges nothing.
+    ///
+    /// # Errors
+    /// `Unavailable` where the shard is restarting or overloaded.
+    pub async fn peek(&self, subject: &Subject, category: Category, rules: Arc<[Rule]>) -> Result<LimitView, Error> {
+        let key = BucketKey { subject: subject.clone(), category };
+        self.shard(subject)?.handle.ask(Peek { key, rules }).await?
+    }
+
+    /// The shard that keeps a subject, as long as this process lives: nothing stored depends on it.
+    fn shard(&self, subject: &Subject) -> Result<&Shard, Error> {
+        let mut hasher = DefaultHasher::new();
+        subject.hash(&mut hasher);
+        let place = hasher.finish().checked_rem(self.shards.len() as u64);
+        let shard = place.and_then(|place| self.shards.get(usize::try_from(place).ok()?));
+        shard
+            .ok_or_else(|| Error::new(Kind::Unavailable, "the limiter has no shards").retry_in(Duration::from_secs(30)))
+    }
+}

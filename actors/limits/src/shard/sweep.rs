@@ -1,0 +1,94 @@
+//! What leaves memory, and when.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_store::StoreError;
+
+use super::RateShard;
+use crate::collect;
+use crate::subject::BucketKey;
+use muster_core::{Error, Kind};
+
+/// Most buckets looked at in one sweep, so that it stays short.
+const SWEEP: usize = 1_024;
+
+impl RateShard {
+    /// Lets go of what was not used for long: anonymous buckets at once when nothing of them counts any more, stored
+    /// ones when the store says exactly what they say.
+    pub(super) fn sweep(&mut self) {
+        let now = self.now();
+        let idle = u64::try_from(self.options.idle.as_millis()).unwrap_or(u64::MAX);
+        for key in self.anonymous.oldest().take(SWEEP).cloned().collect::<Vec<_>>() {
+            let Some(account) = self.account(&key).filter(|account| account.used_at + idle <= now) else { break };
+            account.bucket.log.advance(now);
+            if account.bucket.log.is_empty() {
+                self.forget(&key);
+            }
+        }
+        for key in self.principals.oldest().take(SWEEP).cloned().collect::<Vec<_>>() {
+            let Some(account) = self.account(&key).filter(|account| account.used_at + idle <= now) else { break };
+            if account.bucket.is_settled(now) {
+                self.let_go(&key);
+            }
+        }
+        self.flush_some();
+    }
+
+    /// Clears the store of what is over, beside the actor.
+    pub(super) fn collect(&self, started: u64) {
+        let (store, now) = (Arc::clone(&self.store), self.now());
+        actix_rt::spawn(async move {
+            let reader = Arc::clone(&store);
+            let rounds = tokio::task::spawn_blocking(move || collect::rounds(reader.as_ref(), started, now)).await;
+            let rounds = rounds.unwrap_or_else(|_| Err(StoreError::Io("a read of the limits ended early".to_owned())));
+            match rounds {
+                Ok(rounds) => {
+                    for batch in rounds {
+                        match store.commit(batch).await {
+                            // It has come back to life meanwhile.
+                            Ok(()) | Err(StoreError::Conflict) => {}
+                            Err(error) => return tracing::warn!(%error, "limits that are over not cleared away"),
+                        }
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "limits that are over not cleared away"),
+            }
+        });
+    }
+
+    fn let_go(&mut self, key: &BucketKey) {
+        let now = self.now();
+        let Some(account) = self.account(key).filter(|account| !account.in_flight() && !account.leaving) else {
+            return;
+        };
+        account.bucket.log.advance(now);
+        if account.is_exact() && !account.bucket.log.is_empty() {
+            return self.forget(key);
+        }
+        account.leaving = true;
+        self.flushing.push_back(key.clone());
+    }
+
+    /// Makes room for one more bucket. A stranger takes the place of the one not seen for longest; a principal starts
+    /// the leaving of one, which takes a write, so there may be twice as many for a while.
+    pub(super) fn make_room(&mut self, newcomer: &BucketKey) -> Result<(), Error> {
+        if !newcomer.subject.is_stored() {
+            let full = self.anonymous.len() >= self.options.max_anonymous.max(1);
+            let oldest = self.anonymous.oldest().next().filter(|_| full).cloned();
+            oldest.into_iter().for_each(|key| self.forget(&key));
+            return Ok(());
+        }
+        let most = self.options.max_principals.max(1);
+        if self.entries.len() - self.anonymous.len() >= most * 2 {
+            let error = Error::new(Kind::Unavailable, "too many keys are in use at once: try again");
+            return Err(error.retry_in(Duration::from_secs(1)));
+        }
+        if self.principals.len() >= most {
+            let leaving = self.principals.oldest().take(8).cloned().collect::<Vec<_>>();
+            leaving.iter().for_each(|key| self.let_go(key));
+            self.flush_some();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! A disk that refuses or hangs: a typed refusal, in bounded time, and no free pass.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use muster_store::{MemStore, Store, StoreError};
+
+use super::support::*;
+use muster_core::{Clock, Kind, test_world};
+
+#[test]
+fn a_store_that_refuses_admits_what_is_covered_and_nothing_more() {
+    test_world::run(|tree| async move {
+        let disk = Arc::new(MemStore::default());
+        let store: Arc<dyn Store> = disk.clone();
+        let limiter = limiter(&tree, "limits", &store, &Clock::manual(test_world::START));
+        running(&tree, "limits/rate-0").await;
+        assert_eq!(passes(&limiter, chat("key_1")).await, Ok(true));
+        disk.fail_commits(Some(StoreError::Poisoned("a sync failed".into())));
+        let error = passes(&limiter, chat("key_2")).await.unwrap_err();
+        assert_eq!((error.kind, error.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
+        let mut covered = 0;
+        while passes(&limiter, chat("key_1")).await == Ok(true) {
+            covered += 1;
+        }
+        assert_eq!(covered, 6, "one lease");
+        disk.fail_commits(Some(StoreError::Busy));
+        let error = passes(&limiter, chat("key_1")).await.unwrap_err();
+        assert_eq!((error.kind, error.retry_after), (Kind::Unavailable, Some(Duration::from_secs(1))));
+        disk.fail_commits(None);
+        assert_eq!(exhaust(&limiter, &chat("key_1")).await, 120 - 1 - 6, "who was refused paid nothing");
+        assert_eq!(exhaust(&limiter, &chat("key_2")).await, 120);
+    });
+}
+
+#[test]
+fn who_waits_for_the_disk_is_answered_in_order_when_it_has_written() {
+    test_world::run(|tree| async move {
+        let disk = Arc::new(MemStore::default());
+        let store: Arc<dyn Store> = disk.clone();
+        let limiter = limiter(&tree, "limits", &store, &Clock::manual(test_world::START));
+        running(&tree, "limits/rate-0").await;
+        assert_eq!(passes(&limiter, chat("key_1")).await, Ok(true));
+        disk.hold_commits();
+        let asked = join_all((0..200).map(|_| passes(&limiter, chat("key_1"))));
+        let released = async {
+            disk.held(1).await;
+            disk.release();
+        };
+        let (answers, ()) = tokio::join!(asked, released);
+        let first_refused = answers.iter().position(|answer| *answer == Ok(false));
+        assert_eq!(first_refused, Some(119));
+        assert!(answers[119..].iter().all(|answer| *answer == Ok(false)));
+    });
+}
+
+#[test]
+fn a_disk_that_hangs_is_a_refusal_within_seconds_and_others_go_on() {
+    test_world::run(|tree| async move {
+        let disk = Arc::new(MemStore::default());
+        let store: Arc<dyn Store> = disk.clone();
+        let limiter = limiter(&tree, "limits", &store, &Clock::manual(test_world::START));
+        running(&tree, "limits/rate-0").await;
+        assert_eq!(passes(&limiter, chat("key_1")).await, Ok(true));
+        disk.hold_commits();
+        let asked = tokio::time::Instant::now();
+        let (hung, covered) = tokio::join!(passes(&limiter, chat("key_2")), passes(&limiter, chat("key_1")));
+        assert_eq!(hung.unwrap_err().kind, Kind::Unavailable);
+        assert_eq!(covered, Ok(true), "the actor does not wait");
+        assert!(asked.elapsed() < Duration::from_secs(5));
+        disk.release();
+        // What hung has reached the disk after all; the bucket in memory knows that it was refused.
+        assert_eq!(exhaust(&limiter, &chat("key_2")).await, 120);
+    });
+}
+
+#[test]
+fn a_record_of_a_newer_program_is_no_free_pass() {
+    test_world::run(|tree| async move {
+        let disk = Arc::new(MemStore::default());
+        let store: Arc<dyn Store> = disk.clone();
+        let key = crate::record::head_key(&chat("key_1").key);
+        let rec = muster_store::Rec { schema: 9, bytes: vec![0] };
+        disk.commit(muster_store::Batch::put(muster_store::Tree::Limits, key, rec)).await.unwrap();
+        let limiter = limiter(&tree, "limits", &store, &Clock::manual(test_world::START));
+        running(&tree, "limits/rate-0").await;
+        assert_eq!(passes(&limiter, chat("key_1")).await.unwrap_err().kind, Kind::Internal);
+        assert_eq!(passes(&limiter, chat("key_2")).await, Ok(true));
+    });
+}

@@ -1,0 +1,123 @@
+//! Tokens: reserved by estimate, clipped, settled in both directions.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use crate::bucket::{Bucket, Estimate};
+use crate::rule::{Rule, Window};
+
+const HOLD: Duration = Duration::from_secs(40);
+const T0: u64 = 1_000_000_000_000;
+const RULES: [Rule; 1] = [Rule::tokens(1_000, Window::Minute)];
+
+fn remaining(bucket: &mut Bucket, now: u64) -> u64 {
+    bucket.view(&RULES, now).tokens().unwrap().remaining
+}
+
+#[test]
+fn an_estimate_is_clipped_to_what_is_left_but_never_below_its_prompt_and_one() {
+    let mut bucket = Bucket::default();
+    let first = bucket.admit(&RULES, Estimate { prompt: 100, completion: 800 }, HOLD, T0).unwrap();
+    assert_eq!(first.spend.tokens, 900);
+    let refused = bucket.admit(&RULES, Estimate { prompt: 100, completion: 800 }, HOLD, T0 + 1_000).unwrap_err();
+    assert_eq!(refused.wait, 59_000, "until the first call's tokens have left");
+    let second = bucket.admit(&RULES, Estimate { prompt: 99, completion: 800 }, HOLD, T0 + 1_000).unwrap();
+    assert_eq!(second.spend.tokens, 100);
+    assert!(bucket.admit(&RULES, Estimate { prompt: 1, completion: 0 }, HOLD, T0 + 1_000).is_err());
+    let free = bucket.admit(&RULES, Estimate::default(), HOLD, T0 + 1_000).unwrap();
+    assert_eq!((free.spend.tokens, free.hold), (0, None), "a call without tokens passes where tokens are spent");
+}
+
+#[test]
+fn settles_in_both_directions_and_only_once() {
+    let mut bucket = Bucket::default();
+    let estimate = Estimate { prompt: 100, completion: 300 };
+    let less = bucket.admit(&RULES, estimate, HOLD, T0).unwrap().hold.unwrap();
+    let more = bucket.admit(&RULES, estimate, HOLD, T0).unwrap().hold.unwrap();
+    bucket.settle(less, 150, T0 + 5);
+    assert_eq!(remaining(&mut bucket, T0 + 5), 1_000 - 150 - 400);
+    bucket.settle(less, 0, T0 + 5);
+    assert_eq!(remaining(&mut bucket, T0 + 5), 1_000 - 150 - 400, "settled once");
+    bucket.settle(more, 950, T0 + 30_000);
+    assert_eq!(remaining(&mut bucket, T0 + 30_000), 0, "over its limit by what was spent beyond the reservation");
+    // The reserved part has left after a minute; what came on top stays one from when it was charged.
+    assert_eq!(remaining(&mut bucket, T0 + 60_000), 1_000 - 550);
+    assert_eq!(remaining(&mut bucket, T0 + 90_000), 1_000);
+}
+
+#[test]
+fn past_its_deadline_the_estimate_stands() {
+    let mut bucket = Bucket::default();
+    let estimate = Estimate { prompt: 100, completion: 300 };
+    let hold = bucket.admit(&RULES, estimate, HOLD, T0).unwrap().hold.unwrap();
+    assert!(!bucket.is_settled(T0 + 39_999));
+    bucket.settle(hold, 0, T0 + 40_000);
+    assert_eq!(remaining(&mut bucket, T0 + 40_000), 600);
+    assert!(bucket.is_settled(T0 + 40_000));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Wait(u64),
+    Call {
+        prompt: u64,
+        completion: u64,
+    },
+    /// Settles one of the open ones, at so many percent of its reservation.
+    Settle {
+        which: prop::sample::Index,
+        percent: u64,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => (0_u64..70_000).prop_map(Step::Wait),
+        4 => (0_u64..200, 0_u64..400).prop_map(|(prompt, completion)| Step::Call { prompt, completion }),
+        3 => (any::<prop::sample::Index>(), 0_u64..200).prop_map(|(which, percent)| Step::Settle { which, percent }),
+    ]
+}
+
+proptest! {
+    /// In any window: what is charged is at most the limit and what calls spent beyond their reservations; and what
+    /// is charged is the estimate, or what was spent where that is known in time.
+    #[test]
+    fn no_window_holds_more_than_its_limit_and_the_overshoot(steps in prop::collection::vec(step(), 1..200)) {
+        const RULES: [Rule; 2] = [Rule::tokens(1_000, Window::Minute), Rule::tokens(8_000, Window::Hour)];
+        const HOLD: Duration = Duration::from_secs(300);
+        let mut bucket = Bucket::default();
+        let mut now = T0;
+        // When, how much now, of which overshoot.
+        let mut charged: Vec<(u64, u64, u64)> = Vec::new();
+        let mut open: Vec<(u64, usize)> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Wait(pause) => now += pause,
+                Step::Call { prompt, completion } => {
+                    if let Ok(charge) = bucket.admit(&RULES, Estimate { prompt, completion }, HOLD, now) {
+                        open.extend(charge.hold.map(|hold| (hold, charged.len())));
+                        charged.push((now, charge.spend.tokens, 0));
+                    }
+                }
+                Step::Settle { which, percent } if !open.is_empty() => {
+                    let (hold, place) = open.remove(which.index(open.len()));
+                    let (at, reserved, _) = charged[place];
+                    let spent = reserved * percent / 100;
+                    bucket.settle(hold, spent, now);
+                    if now < at + 300_000 {
+                        charged[place].1 = reserved.min(spent);
+                        charged.push((now, spent.saturating_sub(reserved), spent.saturating_sub(reserved)));
+                    }
+                }
+                Step::Settle { .. } => {}
+            }
+            for view in bucket.view(&RULES, now).rules {
+                let inside = charged.iter().filter(|(at, ..)| at + view.rule.window.millis() > now);
+                let (sum, over) = inside.fold((0, 0), |(sum, over), (_, n, more)| (sum + n, over + more));
+                prop_assert!(sum <= view.rule.limit + over);
+                prop_assert_eq!(view.remaining, view.rule.limit.saturating_sub(sum));
+            }
+        }
+    }
+}

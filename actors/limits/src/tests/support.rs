@@ -1,0 +1,112 @@
+//! A limiter in a world of its own, and a store that can lose power.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use actix_rt::Arbiter;
+use futures::future::BoxFuture;
+use muster_store::{Batch, MemStore, Page, Rec, Report, Scan, Store, StoreError, StoreStats, Tree as StoreTree};
+
+use crate::*;
+use muster_core::supervise::{ActorState, Tree};
+use muster_core::{Clock, Error, test_world};
+
+pub(super) const PER_MINUTE: u64 = 120;
+
+/// One shard, in a group of its own, on this world's time.
+pub(super) fn limiter(tree: &Tree, group: &str, store: &Arc<dyn Store>, clock: &Clock) -> RateLimiter {
+    with(tree, group, store, clock, &Options::default())
+}
+
+pub(super) fn with(tree: &Tree, group: &str, store: &Arc<dyn Store>, clock: &Clock, options: &Options) -> RateLimiter {
+    RateLimiter::start(&tree.group(group), &[Arbiter::current()], store, clock, options)
+}
+
+pub(super) async fn running(tree: &Tree, path: &str) {
+    test_world::until(|| tree.snapshot().iter().any(|actor| actor.path == path && actor.state == ActorState::Running))
+        .await;
+}
+
+pub(super) fn admit(id: &str, rules: &[Rule], estimate: Estimate) -> Admit {
+    Admit {
+        key: BucketKey { subject: Subject::principal(id), category: Category::Chat },
+        rules: Arc::from(rules),
+        estimate,
+        hold_for: Duration::from_secs(40),
+    }
+}
+
+/// One request under 120 per minute.
+pub(super) fn chat(id: &str) -> Admit {
+    admit(id, &[Rule::requests(PER_MINUTE, Window::Minute)], Estimate::default())
+}
+
+pub(super) async fn passes(limiter: &RateLimiter, request: Admit) -> Result<bool, Error> {
+    Ok(matches!(limiter.admit(request).await?, Decision::Admitted { .. }))
+}
+
+/// Lets so much of the world's time go by, with all that happens in it.
+pub(super) async fn later(by: Duration) {
+    // Nothing comes of waiting for nothing but the time-out.
+    let _ = tokio::time::timeout(by, std::future::pending::<()>()).await;
+}
+
+/// Asks until refused; how many passed.
+pub(super) async fn exhaust(limiter: &RateLimiter, request: &Admit) -> u64 {
+    let mut passed = 0;
+    while passes(limiter, request.clone()).await.unwrap() {
+        passed += 1;
+    }
+    passed
+}
+
+/// The store as one run of the server sees it, until its power is cut: from then on its commits reach nothing and are
+/// never answered, while others go on with what is there.
+#[derive(Debug)]
+pub(super) struct Powered {
+    pub(super) disk: Arc<MemStore>,
+    off: AtomicBool,
+}
+
+impl Powered {
+    pub(super) fn new(disk: &Arc<MemStore>) -> Arc<Self> {
+        Arc::new(Self { disk: Arc::clone(disk), off: AtomicBool::new(false) })
+    }
+
+    pub(super) fn cut(&self) {
+        self.off.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Store for Powered {
+    fn get(&self, tree: StoreTree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
+        self.disk.get(tree, key)
+    }
+
+    fn scan(&self, tree: StoreTree, scan: &Scan) -> Result<Page, StoreError> {
+        self.disk.scan(tree, scan)
+    }
+
+    fn commit(&self, batch: Batch) -> BoxFuture<'static, Result<(), StoreError>> {
+        if self.off.load(Ordering::SeqCst) { Box::pin(std::future::pending()) } else { self.disk.commit(batch) }
+    }
+
+    fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
+        self.disk.snapshot(to)
+    }
+
+    fn stats(&self) -> StoreStats {
+        self.disk.stats()
+    }
+
+    fn verify(&self) -> Result<Report, StoreError> {
+        self.disk.verify()
+    }
+}
+
+/// How many records of limits there are.
+pub(super) fn records(store: &dyn Store) -> usize {
+    store.scan(StoreTree::Limits, &Scan { limit: 1_000, ..Scan::default() }).unwrap().items.len()
+}

@@ -1,0 +1,44 @@
+//! Which owners stand together, and which collections share a file. On the disk: never change these functions.
+
+use crate::record::{Owner, Space};
+
+use super::part::PartKey;
+
+/// How many slots there are.
+pub(super) const SLOTS: u8 = 64;
+/// Packs of small collections in a slot.
+const PACKS: u32 = 16;
+/// From so many entries on a collection has a file of its own.
+const LARGE: usize = 2_000;
+
+/// A part of the owners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub(crate) struct SlotNumber(pub(crate) u8);
+
+impl SlotNumber {
+    /// Where an owner stands.
+    pub(crate) fn of(owner: &Owner) -> Self {
+        Self((crc32c::crc32c(owner.as_str().as_bytes()) % u32::from(SLOTS)) as u8)
+    }
+
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (0..SLOTS).map(Self)
+    }
+
+    /// The shard that it is with, of so many.
+    pub(crate) fn shard(self, shards: usize) -> usize {
+        usize::from(self.0) % shards.max(1)
+    }
+}
+
+impl PartKey {
+    /// The file that a collection of so many entries belongs into.
+    pub(crate) fn of(space: &Space, entries: usize) -> Self {
+        if entries >= LARGE {
+            return Self::Own(space.clone());
+        }
+        let crc = crc32c::crc32c(space.owner.as_str().as_bytes());
+        let crc = crc32c::crc32c_append(crc, b"\0");
+        Self::Pack((crc32c::crc32c_append(crc, space.namespace.as_bytes()) % PACKS) as u8)
+    }
+}

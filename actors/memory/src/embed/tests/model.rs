@@ -1,0 +1,139 @@
+//! A model for tests: each word is a direction.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+
+use crate::embed::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
+
+/// How the model behaves.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Mood {
+    Well,
+    Absent,
+    /// Every call fails.
+    Fails,
+    /// Answers never.
+    Hangs,
+    /// Gives vectors of another length.
+    Short,
+    /// Gives one vector too few.
+    Few,
+    Panics,
+}
+
+/// Hashes words into a small vector.
+#[derive(Debug)]
+pub(crate) struct Words {
+    tag: ModelTag,
+    mood: watch::Sender<Mood>,
+    /// Longest text, in words.
+    most: usize,
+    /// A text with this word fails.
+    poison: &'static str,
+    /// What it was asked for, call by call.
+    asked: Mutex<Vec<Vec<String>>>,
+}
+
+impl Words {
+    pub(crate) const DIMENSIONS: usize = 64;
+
+    pub(crate) fn new(id: &str, mood: Mood) -> Arc<Self> {
+        Self::reading(id, mood, 400)
+    }
+
+    /// One that reads so many words of a text.
+    pub(crate) fn reading(id: &str, mood: Mood, most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            tag: ModelTag { id: Arc::from(id), dimensions: Self::DIMENSIONS },
+            mood: watch::Sender::new(mood),
+            most,
+            poison: "poison",
+            asked: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn well() -> Arc<Self> {
+        Self::new("words-1", Mood::Well)
+    }
+
+    pub(crate) fn absent() -> Arc<Self> {
+        Self::new("words-1", Mood::Absent)
+    }
+
+    pub(crate) fn becomes(&self, mood: Mood) {
+        self.mood.send_replace(mood);
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Vec<String>> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    fn vector(text: &str, dimensions: usize) -> Vec<f32> {
+        let mut vector = vec![0.0_f32; dimensions];
+        for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            let mut hasher = DefaultHasher::new();
+            word.to_lowercase().hash(&mut hasher);
+            vector[usize::try_from(hasher.finish() % dimensions as u64).unwrap()] += 1.0;
+        }
+        let norm = vector.iter().map(|part| part * part).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+        vector.into_iter().map(|part| part / norm).collect()
+    }
+
+    fn compute(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedFault> {
+        let failed = |why: &str| Err(EmbedFault::Failed { why: why.to_owned() });
+        let of = |dimensions| texts.iter().map(|text| Self::vector(text, dimensions)).collect::<Vec<_>>();
+        match *self.mood.borrow() {
+            Mood::Fails => return failed("out of order"),
+            Mood::Short => return Ok(of(Self::DIMENSIONS - 1)),
+            Mood::Few => return Ok(of(Self::DIMENSIONS).split_off(1)),
+            Mood::Panics => panic!("the model panics"),
+            Mood::Absent | Mood::Hangs | Mood::Well => {}
+        }
+        if let Some(index) = texts.iter().position(|text| text.split_whitespace().count() > self.most) {
+            return Err(EmbedFault::TooLong { index });
+        }
+        if texts.iter().any(|text| text.contains(self.poison)) {
+            return failed("poisoned");
+        }
+        Ok(of(Self::DIMENSIONS))
+    }
+}
+
+impl Embedder for Words {
+    fn model(&self) -> ModelTag {
+        self.tag.clone()
+    }
+
+    fn ready(&self) -> Readiness {
+        match *self.mood.borrow() {
+            Mood::Absent => Readiness::NotReady { why: "no model is installed".to_owned() },
+            _ => Readiness::Ready,
+        }
+    }
+
+    fn changed(&self) -> BoxFuture<'static, ()> {
+        let mut mood = self.mood.subscribe();
+        async move {
+            let _ = mood.changed().await;
+        }
+        .boxed()
+    }
+
+    fn embed(&self, texts: Vec<String>) -> Vectors {
+        self.asked.lock().unwrap().push(texts.clone());
+        if *self.mood.borrow() == Mood::Hangs {
+            return std::future::pending().boxed();
+        }
+        let computed = self.compute(&texts);
+        async move {
+            // Takes a turn, as a model on another thread does.
+            tokio::task::yield_now().await;
+            computed
+        }
+        .boxed()
+    }
+}

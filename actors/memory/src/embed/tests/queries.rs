@@ -1,0 +1,90 @@
+//! Queries get their vectors ahead of entries, or go without.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::Arbiter;
+
+use super::model::{Mood, Words};
+use crate::index::Indexes;
+use crate::index::tests::site::*;
+use crate::messages::Mode;
+use crate::port::{Candidates, Searcher};
+use muster_core::test_world;
+
+async fn hybrid(indexes: &Indexes, query: &str) -> Candidates {
+    let mut ask = ask("key_1", query);
+    ask.mode = Mode::Hybrid;
+    indexes.search(ask).await.unwrap()
+}
+
+#[test]
+fn the_same_query_is_computed_once() {
+    let site = Site::new();
+    test_world::run(|tree| async move {
+        let model = Words::well();
+        let indexes = site.start_with(&tree, site.options(&model)).await;
+        for _ in 0..3 {
+            assert_eq!(hybrid(&indexes, "red fox").await.warnings, [""; 0]);
+        }
+        hybrid(&indexes, "grey wolf").await;
+        assert_eq!(model.asked().len(), 2);
+        let figures = indexes.stats().await.embedding;
+        assert_eq!((figures.queries, figures.known, figures.waiting), (4, 2, 0));
+    });
+}
+
+#[test]
+fn without_a_model_a_search_is_by_words_and_says_so() {
+    for (mood, why) in [
+        (Mood::Absent, "no model is installed"),
+        (Mood::Fails, "out of order"),
+        (Mood::Hangs, "in time"),
+        (Mood::Short, "of length"),
+        (Mood::Panics, "broke off"),
+    ] {
+        let site = Site::new();
+        test_world::run(|tree| async move {
+            let indexes = site.start_with(&tree, site.options(&Words::new("words-1", mood.clone()))).await;
+            site.tell(&indexes, &space("key_1", "default"), "a", "red fox").await;
+            let begun = tokio::time::Instant::now();
+            let found = hybrid(&indexes, "fox").await;
+            assert_eq!((found.hits.len(), found.mode), (1, Mode::Text), "{mood:?}");
+            assert!(found.warnings.iter().any(|warning| warning.contains(why)), "{mood:?}: {:?}", found.warnings);
+            assert!(begun.elapsed() <= Duration::from_millis(1_100), "{mood:?}");
+        });
+    }
+}
+
+#[test]
+fn a_search_by_words_asks_no_model() {
+    let site = Site::new();
+    test_world::run(|tree| async move {
+        let model = Words::well();
+        let indexes = site.start_with(&tree, site.options(&model)).await;
+        indexes.search(ask("key_1", "red fox")).await.unwrap();
+        assert!(model.asked().is_empty());
+    });
+}
+
+#[test]
+fn a_query_waits_for_one_piece_of_an_import_at_most() {
+    let site = Site::new();
+    test_world::run(|tree| async move {
+        for number in 0..300 {
+            site.put(&space("key_1", "import"), &number.to_string(), &format!("word{number}")).await;
+        }
+        let model = Words::absent();
+        let indexes = site.start_with(&tree, site.options(&model)).await;
+        indexes.feed(&tree.group("vectors"), Arbiter::current(), Arc::clone(&Writer::new(&site, &indexes)) as _);
+        model.becomes(Mood::Well);
+        while model.asked().len() < 5 {
+            tokio::task::yield_now().await;
+        }
+        let before = model.asked().len();
+        hybrid(&indexes, "an unheard query").await;
+        let asked = model.asked();
+        let place = asked.iter().position(|texts| texts.iter().any(|text| text.contains("unheard"))).unwrap();
+        assert!(place <= before + 1, "{place} after {before}");
+    });
+}

@@ -1,0 +1,67 @@
+//! Texts as the model gets them, and what it makes of them, checked.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+
+use super::{EmbedFault, Embedder};
+use crate::record::EntryRecord;
+use muster_retrieval::passages;
+
+/// Most passages of an entry that count towards its vector: the first ones.
+const MOST_OF_ENTRY: usize = 16;
+const MOST_OF_QUERY: usize = 4;
+/// Longest wait for a piece: a model that takes longer is broken.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) fn of_entry(record: &EntryRecord) -> Vec<String> {
+    first(passages(record.key(), &record.tags, &record.value), MOST_OF_ENTRY)
+}
+
+pub(super) fn of_query(text: &str) -> Vec<String> {
+    first(passages("", &[], text), MOST_OF_QUERY)
+}
+
+fn first(mut texts: Vec<String>, most: usize) -> Vec<String> {
+    texts.truncate(most);
+    texts
+}
+
+/// Both halves of a text that was too long, cut between words where there are any.
+pub(super) fn halves(text: &str) -> [String; 2] {
+    let middle = text.floor_char_boundary(text.len() / 2);
+    let (before, _) = text.split_at(middle);
+    let cut = before.rfind(char::is_whitespace).filter(|at| *at > 0).unwrap_or(middle);
+    let (first, second) = text.split_at(cut);
+    [first.trim_end().to_owned(), second.trim_start().to_owned()]
+}
+
+/// As many vectors as texts, or a fault: also where the model panics, or never answers.
+pub(super) async fn compute(embedder: &Arc<dyn Embedder>, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedFault> {
+    let count = texts.len();
+    let embedder = Arc::clone(embedder);
+    // Made in here, so that what panics before its first await is caught, too.
+    let computed = AssertUnwindSafe(async move { embedder.embed(texts).await }).catch_unwind();
+    let failed = |why: &str| Err(EmbedFault::Failed { why: why.to_owned() });
+    match tokio::time::timeout(PATIENCE, computed).await {
+        Err(_) => failed("the model did not answer within a minute"),
+        Ok(Err(_)) => failed("the model broke off"),
+        Ok(Ok(Ok(vectors))) if vectors.len() != count => failed("the model gave another number of vectors than texts"),
+        Ok(Ok(computed)) => computed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_hold_every_word_and_cut_none() {
+        assert_eq!(halves("one two three four"), ["one two", "three four"].map(str::to_owned));
+        assert_eq!(halves("unbroken"), ["unbr", "oken"].map(str::to_owned));
+        assert_eq!(halves("äöü"), ["ä", "öü"].map(str::to_owned), "cut between characters");
+        assert_eq!(halves(" x"), ["", "x"].map(str::to_owned));
+    }
+}

@@ -1,0 +1,328 @@
+//! A shard.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, Handler, StreamHandler};
+use futures::stream;
+use muster_store::StoreError;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::checkpoints::Saving;
+use super::kit::Kit;
+use super::loader::Loader;
+use super::messages::{Apply, Event, ToldThrough};
+use super::published::Shown;
+use super::slot::Slot;
+use super::timings::Timings;
+use crate::checkpoint::{Checkpoints, SlotNumber, identity};
+use crate::port::{Applied, AppliedKind, IndexHealth};
+use crate::record::{Owner, Space};
+use crate::stored;
+use muster_core::supervise::{BuildError, Control, Phase};
+use muster_retrieval::Collection;
+
+/// How often a shard looks whether it is behind.
+const LOOK: Duration = Duration::from_secs(2);
+/// How long after a failure it is loaded anew.
+const LOAD_AGAIN: Duration = Duration::from_secs(5);
+/// How long a turn of building graphs may take, and the pause for others behind it.
+const TURN: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_millis(1);
+/// Insertions into a graph between two looks at the time.
+const STEP: usize = 2;
+
+/// The actor that owns the collections of its slots.
+pub struct Shard {
+    pub(super) kit: Arc<Kit>,
+    pub(super) number: usize,
+    pub(super) slots: BTreeMap<SlotNumber, Seat>,
+    /// Every change up to this one is in the slots, or will be in those that are being loaded.
+    pub(super) applied: u64,
+    /// None where the store or the disk refuse: everything is in memory then, and built anew at each start.
+    pub(super) checkpoints: Option<Checkpoints>,
+    pub(super) saving: Saving,
+    /// Whose turn was last when entries without a vector were asked for.
+    pub(super) last: Option<Owner>,
+    pub(super) timings: Timings,
+    pub(super) events: mpsc::UnboundedSender<Event>,
+    /// Cancelled with the actor, also when it panics: jobs beside it end.
+    pub(super) gone: CancellationToken,
+    control: Control,
+    heard: Option<mpsc::UnboundedReceiver<Event>>,
+    /// A turn of building is due.
+    builds: bool,
+    /// What the store had and nobody had told, when that was looked at last.
+    untold: u64,
+    _ends: DropGuard,
+}
+
+/// A slot's place.
+pub(super) struct Seat {
+    /// While it is being loaded: only what has happened since.
+    pub(super) slot: Slot,
+    pub(super) coming: Option<Coming>,
+}
+
+/// What is known of a slot that is being loaded.
+#[derive(Debug, Default)]
+pub(super) struct Coming {
+    /// Collections as far as they are built.
+    pub(super) partial: BTreeMap<Space, Collection>,
+    /// Its checkpoint was removed meanwhile.
+    pub(super) removed: bool,
+}
+
+impl std::fmt::Debug for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shard").field("number", &self.number).field("applied", &self.applied).finish_non_exhaustive()
+    }
+}
+
+impl Shard {
+    /// A shard that has nothing yet and answers at once; what it had comes while it runs.
+    pub(super) async fn build(kit: Arc<Kit>, number: usize, control: Control) -> Result<Self, BuildError> {
+        let applied = stored::last_change(&kit.store)?;
+        let checkpoints = Self::checkpoints(&kit).await;
+        let coming = |number| (number, Seat { slot: Slot::new(number), coming: Some(Coming::default()) });
+        let slots = kit.slots(number).map(coming).collect();
+        let (events, heard) = mpsc::unbounded_channel();
+        let gone = CancellationToken::new();
+        Ok(Self {
+            number,
+            slots,
+            applied,
+            checkpoints,
+            saving: Saving::default(),
+            last: None,
+            timings: Timings::default(),
+            events,
+            _ends: gone.clone().drop_guard(),
+            gone,
+            control,
+            heard: Some(heard),
+            builds: false,
+            untold: 0,
+            kit,
+        })
+    }
+
+    async fn checkpoints(kit: &Kit) -> Option<Checkpoints> {
+        let folder = kit.folder.clone();
+        let opened = match identity(&kit.store).await {
+            Ok(store) => tokio::task::spawn_blocking(move || Checkpoints::open(&folder, store)).await,
+            Err(error) => {
+                tracing::warn!(%error, "the memory's index keeps no checkpoints: the store has no identity");
+                return None;
+            }
+        };
+        let opened = opened.map_err(std::io::Error::other).and_then(|opened| opened);
+        opened.inspect_err(|error| tracing::warn!(%error, "the memory's index keeps no checkpoints")).ok()
+    }
+
+    pub(super) fn shown(&self) -> Option<&Shown> {
+        self.kit.published.shards.get(self.number)
+    }
+
+    pub(super) fn show(&self, health: IndexHealth) {
+        self.shown().into_iter().for_each(|shown| shown.show(health));
+    }
+
+    pub(super) fn ready(&self) -> bool {
+        self.slots.values().all(|seat| seat.coming.is_none())
+    }
+
+    /// Loads what is not there, beside the actor.
+    fn load(&self, checkpoints: Option<Checkpoints>) {
+        let loader = Loader {
+            kit: Arc::clone(&self.kit),
+            shard: self.number,
+            slots: self.slots.iter().filter(|(_, seat)| seat.coming.is_some()).map(|(slot, _)| *slot).collect(),
+            checkpoints,
+            events: self.events.clone(),
+            gone: self.gone.clone(),
+        };
+        let events = self.events.clone();
+        actix_rt::spawn(async move {
+            let disk = loader.kit.disk(loader.shard).await;
+            let (why, panicked) = match tokio::task::spawn_blocking(move || loader.run(disk)).await {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => (error.to_string(), false),
+                Err(panic) => (panic.to_string(), true),
+            };
+            // A refused send means that the shard has ended.
+            let _ = events.send(Event::LoadFailed { why, panicked });
+        });
+    }
+
+    /// Slots are there: what has happened while they were loaded is put on top, and they take their places.
+    fn install(&mut self, slots: Vec<Slot>, through: u64, context: &mut Context<Self>) -> Result<(), StoreError> {
+        for mut slot in slots {
+            let Some(seat) = self.slots.get_mut(&slot.number) else { continue };
+            if seat.slot.changed > through {
+                super::catch_up::bring_up(std::slice::from_mut(&mut slot), through, Some(self.applied), &self.kit)?;
+            }
+            if seat.coming.take().is_some_and(|coming| coming.removed) {
+                slot.lose_checkpoint();
+            }
+            seat.slot = slot;
+        }
+        if self.ready() {
+            self.show(IndexHealth::Ready);
+            tracing::info!(shard = self.number, applied = self.applied, "the memory's index is ready");
+            // What had to be built is not to be built again.
+            if self.slots.values().any(|seat| seat.slot.saved.through.is_none()) {
+                self.checkpoint(None);
+            }
+        }
+        self.kit.published.lacking.notify_one();
+        self.build_soon(context);
+        Ok(())
+    }
+
+    pub(super) fn build_soon(&mut self, context: &mut Context<Self>) {
+        if !self.builds && self.slots.values().any(|seat| !seat.slot.building.is_empty()) {
+            self.builds = true;
+            context.run_later(PAUSE, |shard, context| {
+                shard.builds = false;
+                shard.build_some();
+                shard.build_soon(context);
+            });
+        }
+    }
+
+    /// One turn of building graphs of vectors: searches wait no longer than this.
+    fn build_some(&mut self) {
+        let begun = std::time::Instant::now();
+        for seat in self.slots.values_mut() {
+            while let Some(space) = seat.slot.building.first().cloned() {
+                let left = seat.slot.collections.get_mut(&space).map_or(0, |collection| collection.work(STEP));
+                if left == 0 {
+                    seat.slot.building.remove(&space);
+                }
+                if begun.elapsed() >= TURN {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Looks whether changes passed it by.
+    fn look(&mut self, context: &mut Context<Self>) {
+        let told = self.kit.published.told.load(Ordering::Acquire);
+        // A writer that died may have left changes in the store that it told nobody of: what was not told by the second
+        // look is read.
+        if let Some(shown) = self.shown().filter(|_| self.untold > told) {
+            shown.missed.fetch_max(self.untold, Ordering::AcqRel);
+        }
+        self.untold = stored::last_change(&self.kit.store).unwrap_or(0);
+        self.catch_up();
+        // Behind everything that was told so far. Where the mailbox is full, the next look does it.
+        let _ = context.address().try_send(ToldThrough(told));
+    }
+}
+
+impl Actor for Shard {
+    type Context = Context<Self>;
+
+    fn started(&mut self, context: &mut Context<Self>) {
+        self.show(IndexHealth::Rebuilding { percent: 0 });
+        if let Some(heard) = self.heard.take() {
+            context.add_stream(stream::unfold(heard, |mut heard| async move { Some((heard.recv().await?, heard)) }));
+        }
+        self.load(self.checkpoints.clone());
+        context.run_interval(LOOK, Self::look);
+        context.run_interval(self.kit.checkpoint_every, |shard, _| shard.checkpoint(None));
+        let (mut phase, events, gone) = (self.control.phase(), self.events.clone(), self.gone.clone());
+        actix_rt::spawn(async move {
+            let drains = gone.run_until_cancelled(phase.wait_for(|phase| *phase == Phase::Drain)).await;
+            if drains.is_some_and(|phase| phase.is_ok()) {
+                let _ = events.send(Event::Drain);
+            }
+        });
+    }
+}
+
+impl Drop for Shard {
+    fn drop(&mut self) {
+        self.show(IndexHealth::Down);
+    }
+}
+
+impl Handler<Apply> for Shard {
+    type Result = ();
+
+    fn handle(&mut self, apply: Apply, context: &mut Context<Self>) {
+        self.catch_up();
+        for change in apply.changes.iter().filter(|change| change.seq > self.applied) {
+            let Some(seat) = self.slots.get_mut(&SlotNumber::of(change.owner())) else { continue };
+            seat.slot.apply(change, &self.kit);
+        }
+        self.applied = apply.changes.last().map_or(self.applied, |last| last.seq.max(self.applied));
+        self.kit.published.lacking.notify_one();
+        self.build_soon(context);
+        let gone: BTreeSet<&Owner> = apply.changes.iter().filter_map(gone).collect();
+        let gone: Vec<&Owner> = gone.into_iter().filter(|owner| self.forget(owner)).collect();
+        if gone.is_empty() {
+            // A writer that no longer waits is no error.
+            let _ = apply.done.send(true);
+            return;
+        }
+        let (to, removed) = tokio::sync::oneshot::channel();
+        self.purge(to);
+        actix_rt::spawn(async move {
+            let _ = apply.done.send(matches!(removed.await, Ok(Ok(()))));
+        });
+    }
+}
+
+fn gone(change: &Applied) -> Option<&Owner> {
+    match &change.kind {
+        AppliedKind::OwnerGone { owner } => Some(owner),
+        _ => None,
+    }
+}
+
+impl Handler<ToldThrough> for Shard {
+    type Result = ();
+
+    fn handle(&mut self, ToldThrough(told): ToldThrough, _: &mut Context<Self>) {
+        self.catch_up();
+        self.applied = self.applied.max(told);
+    }
+}
+
+impl StreamHandler<Event> for Shard {
+    fn handle(&mut self, event: Event, context: &mut Context<Self>) {
+        match event {
+            Event::Loaded(slots, through) => {
+                if let Err(error) = self.install(slots, through, context) {
+                    let _ = self.events.send(Event::LoadFailed { why: error.to_string(), panicked: false });
+                }
+            }
+            Event::Partial(collections) => {
+                for (space, collection) in collections {
+                    let seat = self.slots.get_mut(&SlotNumber::of(&space.owner));
+                    if let Some(coming) = seat.and_then(|seat| seat.coming.as_mut()) {
+                        coming.partial.insert(space, collection);
+                    }
+                }
+            }
+            Event::Percent(percent) if !self.ready() => self.show(IndexHealth::Rebuilding { percent }),
+            Event::Percent(_) => {}
+            Event::LoadFailed { why, panicked } => {
+                tracing::error!(shard = self.number, why, "the memory's index could not be loaded: it is tried again");
+                let from = if panicked { None } else { self.checkpoints.clone() };
+                context.run_later(LOAD_AGAIN, move |shard, _| shard.load(from));
+            }
+            Event::Saved(outcomes) => self.saved(outcomes),
+            Event::Drain => self.checkpoint(None),
+        }
+    }
+
+    /// The sender lives in the actor: its stream ends with it.
+    fn finished(&mut self, _: &mut Context<Self>) {}
+}

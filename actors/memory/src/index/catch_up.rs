@@ -1,0 +1,81 @@
+//! Reading what was missed.
+
+use std::sync::atomic::Ordering;
+
+use muster_store::StoreError;
+
+use super::actor::Shard;
+use super::kit::Kit;
+use super::slot::Slot;
+use crate::checkpoint::SlotNumber;
+use crate::record::Change;
+use crate::stored;
+
+/// Changes read at a time.
+const PAGE: usize = 500;
+
+/// Puts the changes behind `behind` into slots, up to `through` or the last one that is durable; up to which it got. The
+/// slots are in the order of their numbers.
+///
+/// # Errors
+/// A change cannot be read.
+pub(super) fn bring_up(slots: &mut [Slot], behind: u64, through: Option<u64>, kit: &Kit) -> Result<u64, StoreError> {
+    let (mut reached, most) = (behind, through.unwrap_or(u64::MAX));
+    while reached < most {
+        let page = stored::changes(&kit.store, reached, PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        for (seq, change) in page {
+            if seq > most {
+                return Ok(reached);
+            }
+            let number = SlotNumber::of(change.owner());
+            if let Ok(place) = slots.binary_search_by_key(&number, |slot| slot.number)
+                && let Some(slot) = slots.get_mut(place)
+            {
+                slot.replay(seq, &change, kit)?;
+            }
+            reached = seq;
+        }
+    }
+    Ok(reached)
+}
+
+impl Shard {
+    /// Brings the shard up where it was told that it missed something. What cannot be read is tried again at the next
+    /// occasion.
+    pub(super) fn catch_up(&mut self) {
+        let missed = self.shown().map_or(0, |shown| shown.missed.load(Ordering::Acquire));
+        if missed <= self.applied {
+            return;
+        }
+        tracing::info!(shard = self.number, from = self.applied, to = missed, "changes are read that were missed");
+        if let Err(error) = self.read_missed(missed) {
+            tracing::warn!(shard = self.number, %error, "changes that were missed cannot be read yet");
+        }
+        self.kit.published.lacking.notify_one();
+    }
+
+    fn read_missed(&mut self, missed: u64) -> Result<(), StoreError> {
+        while self.applied < missed {
+            let page = stored::changes(&self.kit.store, self.applied, PAGE)?;
+            if page.is_empty() {
+                self.applied = missed;
+            }
+            for (seq, change) in page {
+                if let Change::OwnerGone { owner } = &change
+                    && self.forget(owner)
+                {
+                    // Nobody waits for it; who told it is told again at its end.
+                    self.purge(tokio::sync::oneshot::channel().0);
+                }
+                if let Some(seat) = self.slots.get_mut(&SlotNumber::of(change.owner())) {
+                    seat.slot.replay(seq, &change, &self.kit)?;
+                }
+                self.applied = seq;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Which entries lack a vector of the present model.
+
+use std::collections::BTreeMap;
+
+use actix::{Context, Handler};
+
+use super::actor::Shard;
+use super::messages::AskLacking;
+use crate::checkpoint::SlotNumber;
+use crate::embed::fair::{interleave, lines};
+use crate::record::{EntryId, Owner, Space};
+
+/// Most that are told at a time.
+const MOST: usize = 5_000;
+/// Namespaces of an owner that have a turn at a time.
+const SPACES: usize = 16;
+
+impl Shard {
+    /// A few of each owner, in turn.
+    fn lacking(&mut self, limit: usize) -> Vec<(Space, EntryId)> {
+        let ready = self.slots.values().filter(|seat| seat.coming.is_none());
+        let spaces = ready.flat_map(|seat| seat.slot.lacking.iter().cloned());
+        let owners = lines(spaces, |space| space.owner.clone(), self.last.as_ref());
+        let (mut told, mut left) = (Vec::new(), limit);
+        for spaces in owners {
+            if left == 0 {
+                break;
+            }
+            let of_owner = self.of_owner(spaces, limit);
+            left -= usize::from(!of_owner.is_empty());
+            told.push(of_owner);
+        }
+        let told = interleave(told, limit);
+        self.last = told.last().map(|(space, _): &(Space, _)| space.owner.clone());
+        told
+    }
+
+    fn of_owner(&mut self, spaces: Vec<Space>, limit: usize) -> Vec<(Space, EntryId)> {
+        let mut by_space: BTreeMap<Space, Vec<(Space, EntryId)>> = BTreeMap::new();
+        for space in spaces {
+            let Some(seat) = self.slots.get_mut(&SlotNumber::of(&space.owner)) else { continue };
+            let collection = seat.slot.collections.get(&space);
+            let ids = collection.map_or_else(Vec::new, |collection| collection.without_vector(limit));
+            if ids.is_empty() {
+                seat.slot.lacking.remove(&space);
+                continue;
+            }
+            by_space.insert(space.clone(), ids.into_iter().map(|id| (space.clone(), EntryId(id))).collect());
+            if by_space.len() >= SPACES {
+                break;
+            }
+        }
+        interleave(by_space.into_values().collect(), limit)
+    }
+
+    /// Whose entries lack one.
+    pub(super) fn owner_lacks(&self, owner: &Owner) -> u64 {
+        let Some(seat) = self.slots.get(&SlotNumber::of(owner)) else { return 0 };
+        seat.slot.of_owner(owner).map(|(_, collection)| (collection.len() - collection.vectors()) as u64).sum()
+    }
+}
+
+impl Handler<AskLacking> for Shard {
+    type Result = Vec<(Space, EntryId)>;
+
+    fn handle(&mut self, AskLacking(limit): AskLacking, _: &mut Context<Self>) -> Self::Result {
+        self.catch_up();
+        self.lacking(limit.min(MOST))
+    }
+}

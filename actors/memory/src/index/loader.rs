@@ -1,0 +1,81 @@
+//! Bringing slots back, beside the actor: blocking.
+//!
+//! A slot comes from its checkpoint where there is a good one, else from the store's entries; then what has happened since
+//! is put on top, in its order, up to the last change. The actor adds what came later still when it takes the slot over.
+//! Whatever is read of the store may be further on than the change that led there: a later version is never replaced by
+//! an earlier one, and what was deleted is not found.
+
+use std::sync::Arc;
+
+use muster_store::StoreError;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::catch_up::bring_up;
+use super::kit::Kit;
+use super::messages::Event;
+use super::slot::Slot;
+use crate::checkpoint::{Checkpoints, SlotNumber};
+use crate::stored;
+
+/// Loads slots of a shard.
+pub(super) struct Loader {
+    pub(super) kit: Arc<Kit>,
+    pub(super) shard: usize,
+    /// In their order.
+    pub(super) slots: Vec<SlotNumber>,
+    /// None where they are not to be trusted.
+    pub(super) checkpoints: Option<Checkpoints>,
+    pub(super) events: mpsc::UnboundedSender<Event>,
+    pub(super) gone: CancellationToken,
+}
+
+impl Loader {
+    /// Hands over every slot, unless the shard ends. The place at the files is given back once they are read.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(super) fn run(self, disk: Option<OwnedSemaphorePermit>) -> Result<(), StoreError> {
+        let last = stored::last_change(&self.kit.store)?;
+        let (mut restored, mut missing) = (Vec::new(), Vec::new());
+        for (done, number) in self.slots.iter().enumerate() {
+            if self.gone.is_cancelled() {
+                return Ok(());
+            }
+            self.percent(done as u64, self.slots.len() as u64);
+            match self.checkpoint(*number, last) {
+                Some(slot) => restored.push(slot),
+                None => missing.push(*number),
+            }
+        }
+        drop(disk);
+        self.hand_over(restored)?;
+        if !missing.is_empty() {
+            let rebuilt = self.rebuild(&missing)?;
+            self.hand_over(rebuilt)?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&self, number: SlotNumber, last: u64) -> Option<Slot> {
+        let checkpoints = self.checkpoints.as_ref()?;
+        Some(Slot::restored(number, checkpoints.load(number, &self.kit.mark(), last)?))
+    }
+
+    fn hand_over(&self, mut slots: Vec<Slot>) -> Result<(), StoreError> {
+        let Some(behind) = slots.iter().map(|slot| slot.changed).min() else { return Ok(()) };
+        let through = bring_up(&mut slots, behind, None, &self.kit)?;
+        self.tell(Event::Loaded(slots, through));
+        Ok(())
+    }
+
+    pub(super) fn percent(&self, done: u64, all: u64) {
+        let percent = (done * 100).checked_div(all).unwrap_or(0).min(99);
+        self.tell(Event::Percent(u8::try_from(percent).unwrap_or(99)));
+    }
+
+    /// A refused send means that the shard has ended.
+    pub(super) fn tell(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+}

@@ -1,0 +1,179 @@
+//! All shards, as they are asked.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix_rt::ArbiterHandle;
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::actor::Shard;
+use super::kit::Kit;
+use super::messages::{Apply, AskFigures, AskLacking, AskStats, Checkpoint, Search};
+use super::published::{Published, Shown};
+use super::query::busy;
+use super::stats::ShardStats;
+use crate::checkpoint::SlotNumber;
+use crate::embed::Backlog;
+use crate::embed::fair::{interleave, lines};
+use crate::port::{Applied, Candidates, IndexAsk, IndexFigures, Taken};
+use crate::record::{EntryId, Owner, Space};
+use muster_core::Error;
+use muster_core::supervise::{ChildSpec, Group, Handle};
+
+/// Changes that may wait for a shard, beside the searches.
+const CHANGES: usize = 1_024;
+/// How long a writer waits for a shard that has its changes in its mailbox.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// ... and where the files of an owner are to be gone first.
+const PATIENCE_GONE: Duration = Duration::from_secs(60);
+/// Longest checkpoint that is waited for.
+const CHECKPOINT: Duration = Duration::from_secs(600);
+
+/// The shards. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Shards {
+    handles: Arc<[Handle<Shard>]>,
+    published: Arc<Published>,
+    /// Searches that may wait, for each shard.
+    waiting: usize,
+}
+
+/// A place among the searches that wait; given back on drop.
+struct Place<'a>(&'a Shown);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.searches.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Shards {
+    /// Starts a shard on each arbiter, as children `index-0`, `index-1` … of `group`.
+    pub(super) fn start(group: &Group, arbiters: &[ArbiterHandle], kit: &Arc<Kit>, waiting: usize) -> Self {
+        let start = |(number, arbiter): (usize, &ArbiterHandle)| {
+            let kit = Arc::clone(kit);
+            let spec = ChildSpec::new(format!("index-{number}"), arbiter.clone(), move |control| {
+                let kit = Arc::clone(&kit);
+                async move { Shard::build(kit, number, control).await }
+            });
+            // Searches are counted before they are sent, so changes always find a place.
+            group.start(spec.capacity(waiting + CHANGES))
+        };
+        let handles = arbiters.iter().enumerate().map(start).collect();
+        Self { handles, published: Arc::clone(&kit.published), waiting }
+    }
+
+    pub(super) async fn up(&self) {
+        join_all(self.handles.iter().map(Handle::up)).await;
+    }
+
+    pub(super) fn published(&self) -> &Published {
+        &self.published
+    }
+
+    /// Puts changes into the shards' mailboxes, now.
+    pub(super) fn apply(&self, changes: &Arc<[Applied]>) -> BoxFuture<'static, Taken> {
+        let ends = changes.first().zip(changes.last()).map(|(first, last)| (first.seq, last.seq));
+        let Some((first, last)) = ends else { return std::future::ready(Taken::All).boxed() };
+        if first > self.published.told.fetch_max(last, Ordering::AcqRel) + 1 {
+            // Some were never told: each shard reads them before it takes these.
+            for shown in &self.published.shards {
+                shown.missed.fetch_max(first - 1, Ordering::AcqRel);
+            }
+        }
+        let (mut all, mut waits, mut patience) = (true, Vec::new(), PATIENCE);
+        for (number, (handle, shown)) in self.handles.iter().zip(&self.published.shards).enumerate() {
+            let of = |change: &&Applied| SlotNumber::of(change.owner()).shard(self.handles.len()) == number;
+            if !changes.iter().any(|change| of(&change)) {
+                continue;
+            }
+            let (done, answer) = oneshot::channel();
+            if handle.tell(Apply { changes: Arc::clone(changes), done }).is_ok() {
+                waits.push(answer);
+            } else {
+                shown.missed.fetch_max(last, Ordering::AcqRel);
+                all = false;
+            }
+        }
+        if changes.iter().any(|change| matches!(change.kind, crate::AppliedKind::OwnerGone { .. })) {
+            patience = PATIENCE_GONE;
+        }
+        async move {
+            // A shard that dies meanwhile has dropped its end: it reads them at its start.
+            let answers = tokio::time::timeout(patience, join_all(waits)).await;
+            let taken = answers.is_ok_and(|answers| answers.into_iter().all(|answer| answer == Ok(true)));
+            if taken && all { Taken::All } else { Taken::Partly }
+        }
+        .boxed()
+    }
+
+    fn of(&self, owner: &Owner) -> Result<(&Handle<Shard>, &Shown), Error> {
+        let number = SlotNumber::of(owner).shard(self.handles.len());
+        self.handles.get(number).zip(self.published.shards.get(number)).ok_or_else(busy)
+    }
+
+    /// # Errors
+    /// `Unavailable`: the shard is down, or too many searches wait.
+    pub(super) async fn search(
+        &self,
+        ask: IndexAsk,
+        vector: Option<Arc<[f32]>>,
+        until: Instant,
+    ) -> Result<Candidates, Error> {
+        let (handle, shown) = self.of(&ask.owner)?;
+        if shown.searches.fetch_add(1, Ordering::AcqRel) >= self.waiting {
+            shown.searches.fetch_sub(1, Ordering::AcqRel);
+            return Err(busy());
+        }
+        let _place = Place(shown);
+        handle.ask_within(until.saturating_duration_since(Instant::now()), Search { ask, vector, until }).await?
+    }
+
+    /// # Errors
+    /// `Unavailable`: the shard is down or overloaded.
+    pub(super) async fn figures(&self, owner: &Owner) -> Result<IndexFigures, Error> {
+        Ok(self.of(owner)?.0.ask(AskFigures(owner.clone())).await?)
+    }
+
+    /// Of the shards that answer.
+    pub(super) async fn stats(&self) -> Vec<ShardStats> {
+        let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskStats))).await;
+        asked.into_iter().filter_map(Result::ok).collect()
+    }
+
+    /// Writes what has changed to the disk.
+    ///
+    /// # Errors
+    /// Why a shard has not, for people.
+    pub(super) async fn checkpoint(&self) -> Result<(), String> {
+        let one = |handle: &Handle<Shard>| {
+            let (done, ended) = oneshot::channel();
+            let told = handle.tell(Checkpoint { done });
+            async move {
+                told.map_err(|error| error.to_string())?;
+                let ended = tokio::time::timeout(CHECKPOINT, ended).await;
+                ended.map_err(|_| "a checkpoint takes too long")?.map_err(|_| "the index died meanwhile")?
+            }
+        };
+        join_all(self.handles.iter().map(one)).await.into_iter().collect()
+    }
+}
+
+impl Backlog for Shards {
+    fn lacking(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>> {
+        async move {
+            let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskLacking(limit)))).await;
+            let told = asked.into_iter().filter_map(Result::ok).flatten();
+            interleave(lines(told, |(space, _): &(Space, EntryId)| space.owner.clone(), None), limit)
+        }
+        .boxed()
+    }
+
+    fn wake(&self) -> Arc<Notify> {
+        Arc::clone(&self.published.lacking)
+    }
+}

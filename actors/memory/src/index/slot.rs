@@ -1,0 +1,260 @@
+//! A slot: the collections of some owners, and what a checkpoint of them would have to write. Reads no clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use muster_store::StoreError;
+
+use super::kit::Kit;
+use crate::checkpoint::{FileEntry, PartKey, Restored, SlotNumber, SlotSave};
+use crate::port::{Applied, AppliedKind};
+use crate::record::{Change, EntryId, EntryRecord, Owner, Space};
+use crate::stored;
+use muster_retrieval::{Collection, Document, Language};
+
+/// The collections of some owners.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) number: SlotNumber,
+    pub(super) collections: BTreeMap<Space, Collection>,
+    /// The last change of it.
+    pub(super) changed: u64,
+    /// Spaces where an entry may have no vector.
+    pub(super) lacking: BTreeSet<Space>,
+    /// Spaces whose graph of vectors may not be whole.
+    pub(super) building: BTreeSet<Space>,
+    /// As the checkpoint has it.
+    pub(super) saved: Saved,
+    /// Spaces that the checkpoint does not have as they are.
+    pub(super) touched: BTreeSet<Space>,
+}
+
+/// A checkpoint of a slot.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Saved {
+    /// The change that it is through; `None` where there is no checkpoint.
+    pub(super) through: Option<u64>,
+    pub(super) files: BTreeMap<PartKey, FileEntry>,
+    pub(super) placed: BTreeMap<Space, PartKey>,
+}
+
+/// A checkpoint that is being written.
+#[derive(Debug)]
+pub(super) struct Underway {
+    through: u64,
+    placed: BTreeMap<Space, PartKey>,
+    touched: BTreeSet<Space>,
+}
+
+impl Slot {
+    pub(super) fn new(number: SlotNumber) -> Self {
+        Self {
+            number,
+            collections: BTreeMap::new(),
+            changed: 0,
+            lacking: BTreeSet::new(),
+            building: BTreeSet::new(),
+            saved: Saved::default(),
+            touched: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn restored(number: SlotNumber, restored: Restored) -> Self {
+        let mut slot = Self::new(number);
+        slot.changed = restored.through;
+        slot.saved = Saved { through: Some(restored.through), files: restored.files, placed: BTreeMap::new() };
+        for (space, part, collection) in restored.collections {
+            slot.lacking.insert(space.clone());
+            slot.building.insert(space.clone());
+            slot.saved.placed.insert(space.clone(), part);
+            slot.collections.insert(space, collection);
+        }
+        slot
+    }
+
+    /// Takes a change over, unless it has it already: they come in their order.
+    pub(super) fn apply(&mut self, applied: &Applied, kit: &Kit) {
+        if applied.seq <= self.changed {
+            return;
+        }
+        match &applied.kind {
+            AppliedKind::Put(record) => {
+                self.put(record, kit);
+                // The store says what stands: the index may count more to the text than that.
+                if record.text_version < record.version
+                    && let Err(error) = self.stored_vector(record, kit)
+                {
+                    tracing::warn!(%error, "a vector cannot be read: it is made anew");
+                }
+            }
+            AppliedKind::Vector { space, id, model, vector, .. } => {
+                if **model == *kit.model.id {
+                    self.vector(space, *id, vector);
+                }
+            }
+            AppliedKind::Deleted { space, id } => self.remove(space, *id),
+            AppliedKind::OwnerGone { owner } => self.forget(owner),
+        }
+        self.changed = applied.seq;
+    }
+
+    /// Takes a change over that is read from the store, unless it has it already. What it is about is read as it is now,
+    /// which may be further on: what comes behind it finds that it is there.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn replay(&mut self, seq: u64, change: &Change, kit: &Kit) -> Result<(), StoreError> {
+        if seq <= self.changed {
+            return Ok(());
+        }
+        match change {
+            Change::Put { place, id, .. } | Change::Vector { place, id, .. } => {
+                match stored::entry(&kit.store, place)?.filter(|record| record.id == *id) {
+                    Some(record) => {
+                        self.put(&record, kit);
+                        self.stored_vector(&record, kit)?;
+                    }
+                    // What deleted it is told later.
+                    None => self.remove(&place.space, *id),
+                }
+            }
+            Change::Deleted { place, id } => self.remove(&place.space, *id),
+            Change::OwnerGone { owner } => self.forget(owner),
+        }
+        self.changed = seq;
+        Ok(())
+    }
+
+    /// Puts an entry in, unless a later version is there; one whose time is over goes.
+    pub(super) fn put(&mut self, record: &EntryRecord, kit: &Kit) {
+        let space = &record.place.space;
+        if record.expired(kit.now()) {
+            return self.remove(space, record.id);
+        }
+        if let Some(known) = self.collections.get(space)
+            && known.version(record.id.0).is_some_and(|version| version >= record.version)
+        {
+            return;
+        }
+        self.touch(space);
+        self.lacking.insert(space.clone());
+        self.collections.entry(space.clone()).or_insert_with(|| kit.collection()).put(&document(record));
+    }
+
+    /// Puts in what a model made of the entry as it stands there.
+    fn vector(&mut self, space: &Space, id: EntryId, vector: &[f32]) {
+        let Some(collection) = self.collections.get_mut(space) else { return };
+        let Some(version) = collection.version(id.0) else { return };
+        if collection.put_vector(id.0, version, vector) {
+            self.building.insert(space.clone());
+            self.touch(space);
+        }
+    }
+
+    /// Puts in the vector that the store has of an entry, where it stands and is of the present model.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn stored_vector(&mut self, record: &EntryRecord, kit: &Kit) -> Result<(), StoreError> {
+        let stands = |known: &crate::VectorRecord| {
+            known.model == kit.model.id && known.dimensions() == kit.model.dimensions && record.stands(known.version)
+        };
+        if let Some(known) = stored::vector(&kit.store, record.id)?.filter(stands) {
+            self.vector(&record.place.space, record.id, &known.vector);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, space: &Space, id: EntryId) {
+        let Some(collection) = self.collections.get_mut(space) else { return };
+        if !collection.remove(id.0) {
+            return;
+        }
+        if collection.is_empty() {
+            self.collections.remove(space);
+            self.lacking.remove(space);
+            self.building.remove(space);
+        }
+        self.touch(space);
+    }
+
+    fn forget(&mut self, owner: &Owner) {
+        for space in self.spaces_of(owner) {
+            self.collections.remove(&space);
+            self.lacking.remove(&space);
+            self.building.remove(&space);
+            self.touch(&space);
+        }
+    }
+
+    fn touch(&mut self, space: &Space) {
+        if !self.touched.contains(space) {
+            self.touched.insert(space.clone());
+        }
+    }
+
+    /// An owner's spaces, in the order of their names.
+    pub(super) fn of_owner<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = (&'a Space, &'a Collection)> {
+        let first = Space::new(owner.clone(), "");
+        self.collections.range(first..).take_while(move |(space, _)| space.owner == *owner)
+    }
+
+    fn spaces_of(&self, owner: &Owner) -> Vec<Space> {
+        self.of_owner(owner).map(|(space, _)| space.clone()).collect()
+    }
+
+    /// Its checkpoint is not there any more.
+    pub(super) fn lose_checkpoint(&mut self) {
+        self.saved = Saved::default();
+    }
+
+    /// Whether a checkpoint has something to write.
+    pub(super) fn dirty(&self) -> bool {
+        self.saved.through.is_none() || !self.touched.is_empty()
+    }
+
+    /// A checkpoint of it as it is now, through that change, and what is to be remembered of it. What was touched is taken:
+    /// give it back where the checkpoint fails.
+    pub(super) fn save(&mut self, through: u64, model: &str) -> (SlotSave, Underway) {
+        let touched = std::mem::take(&mut self.touched);
+        let part_of = |space: &Space| Some(PartKey::of(space, self.collections.get(space)?.len()));
+        let before = touched.iter().filter_map(|space| self.saved.placed.get(space).cloned());
+        let anew: BTreeSet<PartKey> = before.chain(touched.iter().filter_map(part_of)).collect();
+        let mut keep = self.saved.files.clone();
+        keep.retain(|part, _| !anew.contains(part));
+        let (mut write, mut placed) = (BTreeMap::<PartKey, Vec<(Space, Collection)>>::new(), BTreeMap::new());
+        for (space, collection) in &self.collections {
+            let part = PartKey::of(space, collection.len());
+            if !keep.contains_key(&part) {
+                write.entry(part.clone()).or_default().push((space.clone(), collection.clone()));
+            }
+            placed.insert(space.clone(), part);
+        }
+        let write = write.into_iter().collect();
+        let save = SlotSave { slot: self.number, through, model: model.to_owned(), keep, write };
+        (save, Underway { through, placed, touched })
+    }
+
+    pub(super) fn saved(&mut self, underway: Underway, files: BTreeMap<PartKey, FileEntry>) {
+        self.saved = Saved { through: Some(underway.through), files, placed: underway.placed };
+    }
+
+    pub(super) fn not_saved(&mut self, underway: Underway) {
+        self.touched.extend(underway.touched);
+    }
+}
+
+fn document(record: &EntryRecord) -> Document<'_> {
+    let millis = |at: muster_core::Millis| i64::try_from(at.0).unwrap_or(i64::MAX);
+    Document {
+        id: record.id.0,
+        version: record.version,
+        key: record.key(),
+        value: &record.value,
+        tags: &record.tags,
+        thread: record.thread.as_deref(),
+        stored_at: millis(record.stored_at),
+        expires_at: record.expires_at.map(millis),
+        importance: record.importance.unwrap_or(Document::IMPORTANCE),
+        language: record.language.as_deref().and_then(Language::from_tag),
+    }
+}

@@ -1,0 +1,162 @@
+//! Whatever happens in whatever order, the index is what the store says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::site::*;
+use crate::embed::tests::model::Words;
+use crate::index::Indexes;
+use crate::port::{Applied, NewVector};
+use crate::record::Space;
+use crate::stored;
+use muster_core::test_world;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(usize, u8, u8),
+    Delete(usize, u8),
+    Forget(usize),
+    Vector(usize, u8),
+    /// What was not told until now is told, in order.
+    Tell,
+    /// It is told never, as by a writer that died.
+    Lose,
+    Checkpoint,
+    Panic(bool),
+    /// The server is killed, and started again.
+    Restart,
+    Wait,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        8 => (0..4_usize, 0..4_u8, 0..3_u8).prop_map(|(space, key, word)| Step::Put(space, key, word)),
+        3 => (0..4_usize, 0..4_u8).prop_map(|(space, key)| Step::Delete(space, key)),
+        1 => (0..4_usize).prop_map(Step::Forget),
+        3 => (0..4_usize, 0..4_u8).prop_map(|(space, key)| Step::Vector(space, key)),
+        6 => Just(Step::Tell),
+        1 => Just(Step::Lose),
+        3 => Just(Step::Checkpoint),
+        1 => any::<bool>().prop_map(Step::Panic),
+        2 => Just(Step::Restart),
+        1 => Just(Step::Wait),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+/// Two owners of one slot's neighbourhood, two of others, with namespaces shared by name.
+fn spaces() -> [Space; 4] {
+    [space("key_1", "a"), space("key_1", "b"), space("key_2", "a"), space("usr_3", "a")]
+}
+
+const WORDS: [&str; 3] = ["fox", "wolf", "deer"];
+
+/// By space and word: identifiers and versions, and how many have vectors.
+type Seen = (BTreeMap<(usize, usize), BTreeSet<(u128, u32)>>, u64);
+
+async fn seen(indexes: &Indexes) -> Seen {
+    let mut all = BTreeMap::new();
+    for (number, space) in spaces().iter().enumerate() {
+        for (word, text) in WORDS.iter().enumerate() {
+            let mut ask = ask(space.owner.as_str(), text);
+            ask.namespace = Some(Arc::clone(&space.namespace));
+            let found = crate::port::Searcher::search(indexes, ask).await.unwrap();
+            all.insert((number, word), found.hits.iter().map(|hit| (hit.id.0, hit.version)).collect());
+        }
+    }
+    (all, indexes.stats().await.vectors)
+}
+
+/// The same, from the store.
+fn truth(site: &Site) -> Seen {
+    let mut all: BTreeMap<(usize, usize), BTreeSet<(u128, u32)>> = BTreeMap::new();
+    let mut vectors = 0;
+    for space in 0..4 {
+        (0..3).for_each(|word| drop(all.insert((space, word), BTreeSet::new())));
+    }
+    for record in site.entries() {
+        let space = spaces().iter().position(|space| *space == record.place.space).unwrap();
+        let word = WORDS.iter().position(|word| *word == &*record.value).unwrap();
+        all.get_mut(&(space, word)).unwrap().insert((record.id.0, record.version));
+        let vector = stored::vector(&site.store(), record.id).unwrap();
+        vectors += u64::from(vector.is_some_and(|vector| record.stands(vector.version)));
+    }
+    (all, vectors)
+}
+
+/// One server's life: what is left of the steps at its end.
+async fn live(
+    site: &Arc<Site>,
+    tree: muster_core::supervise::Tree,
+    steps: &mut std::vec::IntoIter<Step>,
+) -> Vec<(Seen, Seen)> {
+    let indexes = site.begin(&tree, site.options(&Words::absent()));
+    indexes.up().await;
+    let (mut untold, mut compared): (Vec<Applied>, _) = (Vec::new(), Vec::new());
+    for step in steps.by_ref() {
+        match step {
+            Step::Put(number, key, word) => {
+                let (space, word) = (&spaces()[number], WORDS[usize::from(word)]);
+                untold.push(site.put(space, &key.to_string(), word).await);
+            }
+            Step::Delete(number, key) => untold.extend(site.delete(&spaces()[number], &key.to_string()).await),
+            Step::Forget(number) => untold.push(site.forget(&spaces()[number].owner).await),
+            Step::Vector(number, key) => {
+                let place = crate::record::Place::new(spaces()[number].clone(), &key.to_string());
+                if let Some(entry) = stored::entry(&site.store(), &place).unwrap() {
+                    let mut vector = vec![0.0; Words::DIMENSIONS];
+                    vector[number] = 1.0;
+                    let (id, version, model) = (entry.id, entry.version, "words-1".into());
+                    let new = NewVector { place, id, version, model, vector: vector.into() };
+                    untold.extend(site.vector(new).await);
+                }
+            }
+            Step::Tell => {
+                crate::port::IndexSink::apply(&indexes, std::mem::take(&mut untold).into()).await;
+            }
+            Step::Lose => untold.clear(),
+            Step::Checkpoint => drop(indexes.checkpoint().await),
+            Step::Panic(first) => {
+                tree.inject_panic(if first { "memory/index-0" } else { "memory/index-1" });
+                tokio::task::yield_now().await;
+            }
+            Step::Restart => break,
+            Step::Wait => test_world::after(Duration::from_secs(5)).await,
+        }
+    }
+    // What was lost is found by looking, which takes two looks.
+    crate::port::IndexSink::apply(&indexes, untold.into()).await;
+    test_world::after(Duration::from_secs(10)).await;
+    ready(&indexes).await;
+    compared.push((seen(&indexes).await, truth(site)));
+    compared
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_index_is_what_a_fresh_one_would_be(steps in steps()) {
+        let (site, compared) = (Site::new(), Arc::new(Mutex::new(Vec::new())));
+        let mut steps = steps.into_iter();
+        while steps.len() > 0 {
+            let rest = Arc::new(Mutex::new(steps));
+            let (server, out, left) = (Arc::clone(&site), Arc::clone(&compared), Arc::clone(&rest));
+            test_world::run(|tree| async move {
+                let mut steps = std::mem::take(&mut *left.lock().unwrap());
+                let seen = live(&server, tree, &mut steps).await;
+                out.lock().unwrap().extend(seen);
+                *left.lock().unwrap() = steps;
+                server.kill();
+            });
+            site.revive();
+            steps = std::mem::take(&mut *rest.lock().unwrap());
+        }
+        for (seen, truth) in compared.lock().unwrap().iter() {
+            prop_assert_eq!(seen, truth);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Where everything of semantic memory stands in the store.
+//!
+//! | tree | key | holds |
+//! |---|---|---|
+//! | `Memory` | owner `\0` namespace `\0` key | the present version of an entry |
+//! | `MemoryIds` | `by/` owner `\0` id | its place: an owner's entries in the order of their making |
+//! | | `in/` owner `\0` namespace `\0` id | its key: a space's entries in the order of their making |
+//! | | `n/` owner `\0`, `n/` owner `\0` namespace | figures of an owner, and of a space |
+//! | | `gone/` owner | an owner who is being forgotten |
+//! | | `seq`, `boot` | the last change's number; written at each start |
+//! | `MemoryHistory` | id, version | a replaced version |
+//! | `MemoryVectors` | id | what a model made of an entry |
+//! | `MemoryExpiry` | time, id, version | the place of what ends then |
+//! | `MemoryChanges` | seq | a change |
+//!
+//! Identifiers are 16 bytes, versions 4, times and numbers 8, all big-endian. Owners, namespaces and keys have no control
+//! characters, so no two places share a key.
+
+use super::record::{EntryId, Owner, Place, Space};
+use muster_core::Millis;
+
+pub(super) const SEQ: &[u8] = b"seq";
+/// Written at each start: what an earlier incarnation handed to the store is in it by then.
+pub(super) const BOOT: &[u8] = b"boot";
+pub(super) const GONE: &[u8] = b"gone/";
+
+/// Before every entry of an owner, in `Tree::Memory`.
+pub fn of_owner(owner: &Owner) -> Vec<u8> {
+    [owner.as_str().as_bytes(), b"\0"].concat()
+}
+
+/// Before every entry of a space, in `Tree::Memory`.
+pub fn of_space(space: &Space) -> Vec<u8> {
+    [space.owner.as_str().as_bytes(), b"\0", space.namespace.as_bytes(), b"\0"].concat()
+}
+
+/// An entry, in `Tree::Memory`.
+pub fn entry(place: &Place) -> Vec<u8> {
+    let mut key = of_space(&place.space);
+    key.extend_from_slice(place.key.as_bytes());
+    key
+}
+
+/// Before every entry of an owner by identifier, in `Tree::MemoryIds`.
+pub(super) fn ids_of_owner(owner: &Owner) -> Vec<u8> {
+    [b"by/", owner.as_str().as_bytes(), b"\0"].concat()
+}
+
+/// An owner's entry by identifier, in `Tree::MemoryIds`.
+pub(super) fn id(owner: &Owner, id: EntryId) -> Vec<u8> {
+    [ids_of_owner(owner).as_slice(), &id.0.to_be_bytes()].concat()
+}
+
+/// Before every entry of a space by identifier, in `Tree::MemoryIds`.
+pub(super) fn ids_of_space(space: &Space) -> Vec<u8> {
+    [b"in/".as_slice(), &of_space(space)].concat()
+}
+
+/// A space's entry by identifier, in `Tree::MemoryIds`.
+pub(super) fn id_in(space: &Space, id: EntryId) -> Vec<u8> {
+    [ids_of_space(space).as_slice(), &id.0.to_be_bytes()].concat()
+}
+
+/// Before the figures of an owner's spaces, in `Tree::MemoryIds`; this itself is where the owner's own stand.
+pub(super) fn tallies(owner: &Owner) -> Vec<u8> {
+    [b"n/", owner.as_str().as_bytes(), b"\0"].concat()
+}
+
+/// Figures of a space, in `Tree::MemoryIds`.
+pub(super) fn tally(space: &Space) -> Vec<u8> {
+    [tallies(&space.owner).as_slice(), space.namespace.as_bytes()].concat()
+}
+
+/// An owner who is being forgotten, in `Tree::MemoryIds`.
+pub(super) fn gone(owner: &Owner) -> Vec<u8> {
+    [GONE, owner.as_str().as_bytes()].concat()
+}
+
+/// A replaced version, in `Tree::MemoryHistory`.
+pub(super) fn version(id: EntryId, version: u32) -> Vec<u8> {
+    [id.0.to_be_bytes().as_slice(), &version.to_be_bytes()].concat()
+}
+
+/// An entry's vector, in `Tree::MemoryVectors`.
+pub fn vector(id: EntryId) -> Vec<u8> {
+    id.0.to_be_bytes().to_vec()
+}
+
+/// The end of a version, in `Tree::MemoryExpiry`.
+pub(super) fn end(at: Millis, id: EntryId, version: u32) -> Vec<u8> {
+    [at.0.to_be_bytes().as_slice(), &id.0.to_be_bytes(), &version.to_be_bytes()].concat()
+}
+
+/// What a key of `Tree::MemoryExpiry` says.
+pub(super) fn read_end(key: &[u8]) -> Option<(Millis, EntryId, u32)> {
+    let (at, rest) = key.split_first_chunk()?;
+    let (id, version) = rest.split_first_chunk()?;
+    let version = u32::from_be_bytes(version.try_into().ok()?);
+    Some((Millis(u64::from_be_bytes(*at)), EntryId(u128::from_be_bytes(*id)), version))
+}
+
+/// A change, in `Tree::MemoryChanges`.
+pub fn change(seq: u64) -> Vec<u8> {
+    seq.to_be_bytes().to_vec()
+}
+
+/// The identifier at the end of a key of `Tree::MemoryIds`.
+pub(super) fn read_id(key: &[u8]) -> Option<EntryId> {
+    key.last_chunk().map(|bytes| EntryId(u128::from_be_bytes(*bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_one_space_or_owner_is_before_another() {
+        let space = |owner: &str, namespace: &str| Space::new(Owner::new(owner), namespace);
+        let place = Place::new(space("key_1", "a"), "k");
+        assert!(entry(&place).starts_with(&of_space(&space("key_1", "a"))));
+        for other in [space("key_1", "a/b"), space("key_1", "ab"), space("key_12", "a")] {
+            let there = entry(&Place::new(other.clone(), "k"));
+            assert!(!there.starts_with(&of_space(&place.space)), "{other:?}");
+            assert!(!id_in(&other, EntryId(7)).starts_with(&ids_of_space(&place.space)), "{other:?}");
+        }
+        assert!(!id(&Owner::new("key_12"), EntryId(7)).starts_with(&ids_of_owner(&Owner::new("key_1"))));
+    }
+
+    #[test]
+    fn ends_are_in_the_order_of_time_and_read_back() {
+        let (sooner, later) = (end(Millis(255), EntryId(9), 9), end(Millis(256), EntryId(1), 1));
+        assert!(sooner < later);
+        assert_eq!(read_end(&sooner), Some((Millis(255), EntryId(9), 9)));
+        assert_eq!(read_end(b"short"), None);
+        assert_eq!(read_id(&id(&Owner::new("key_1"), EntryId(3))), Some(EntryId(3)));
+    }
+}

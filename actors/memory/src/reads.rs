@@ -1,0 +1,179 @@
+//! Entries, read for their owners: what is over by the time of the answer is not there. Blocking.
+
+use std::sync::Arc;
+
+use muster_store::{Order, Scan, StoreError, StoreHandle, Tree};
+
+use super::cursor;
+use super::facade::MemoryOptions;
+use super::messages::{ListAsk, SpaceStats};
+use super::names::MAX_KEY;
+use super::place;
+use super::record::{EntryId, EntryRecord, Owner, Place, Space, Tally};
+use super::stored;
+use super::tallies::whole;
+use muster_core::page::Page;
+use muster_core::{Error, Millis};
+use muster_identity::By;
+
+/// Most identifiers that one page of a list looks at: a filter that lets little through gives a short page, and says
+/// where to go on.
+const MOST: usize = 2_000;
+/// Identifiers read at a time.
+const PAGE: usize = 200;
+/// Most namespaces that figures are told of.
+const MAX_SPACES: usize = 1_000;
+
+/// The entry that a caller names, expired or not. Keys are of the namespace; an identifier is looked for among the caller's
+/// own and the shared.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn named(
+    options: &MemoryOptions,
+    namespace: Option<&str>,
+    key_or_id: &str,
+    by: &By,
+) -> Result<Option<EntryRecord>, StoreError> {
+    let (store, settings) = (&options.store, &options.settings);
+    if (1..=MAX_KEY).contains(&key_or_id.len()) {
+        let place = Place::new(settings.space(by, namespace), key_or_id);
+        if let Some(entry) = stored::entry(store, &place)? {
+            return Ok(Some(entry));
+        }
+    }
+    let Ok(id) = key_or_id.parse::<EntryId>() else { return Ok(None) };
+    let own = stored::entry_by_id(store, &Owner::new(by.id()), id)?;
+    let entry = match own {
+        Some(entry) => Some(entry),
+        // One whose namespace is shared no more is nobody's to read.
+        None => stored::entry_by_id(store, &Owner::shared(), id)?.filter(|entry| settings.is_shared(entry.namespace())),
+    };
+    Ok(entry.filter(|entry| namespace.is_none_or(|namespace| namespace == entry.namespace())))
+}
+
+/// An entry's versions whose time is not over, newest first.
+///
+/// # Errors
+/// They cannot be read.
+pub(super) fn versions(store: &StoreHandle, present: EntryRecord, now: Millis) -> Result<Vec<EntryRecord>, StoreError> {
+    let kept: Vec<u32> = present.kept.iter().rev().map(|kept| kept.version).collect();
+    let id = present.id;
+    let mut versions = vec![present];
+    for version in kept {
+        // One that was swept or pushed out since is not there any more.
+        versions.extend(stored::version(store, id, version)?.filter(|version| !version.expired(now)));
+    }
+    Ok(versions)
+}
+
+/// A page of entries, what was made last first.
+///
+/// # Errors
+/// `Invalid` for a cursor of another list; they cannot be read.
+pub(super) fn list(options: &MemoryOptions, ask: &ListAsk, by: &By) -> Result<Page<EntryRecord>, Error> {
+    let (owner, namespace) = meant(options, ask.namespace.as_deref(), by);
+    let space = namespace.map(|namespace| Space { owner: owner.clone(), namespace });
+    let question = (&owner, &ask.namespace, &ask.tags, &ask.key_prefix, &ask.thread);
+    let before = ask.page.after.as_deref().map(|cursor| cursor::read::<EntryId>(cursor, &question)).transpose()?;
+    let prefix = space.as_ref().map_or_else(|| place::ids_of_owner(&owner), place::ids_of_space);
+    let walk = Walk { store: &options.store, prefix, space, before };
+    let limit = ask.page.limit.clamp(1, 200);
+    let (mut items, mut last): (Vec<EntryRecord>, Option<EntryId>) = (Vec::new(), None);
+    let more = walk.each(|place, id| {
+        if items.len() == limit {
+            return Ok(Go::Stop);
+        }
+        last = Some(id);
+        if ask.key_prefix.as_ref().is_none_or(|prefix| place.key.starts_with(prefix.as_str())) {
+            let entry = stored::entry(&options.store, &place)?;
+            items.extend(entry.filter(|entry| entry.id == id && lets(ask, entry, options.clock.now())));
+        }
+        Ok(Go::On)
+    })?;
+    let next = last.filter(|_| more == Go::Stop).map(|id| cursor::cursor(id, &question));
+    Ok(Page { items, next })
+}
+
+fn lets(ask: &ListAsk, entry: &EntryRecord, now: Millis) -> bool {
+    !entry.expired(now)
+        && ask.tags.iter().all(|tag| entry.tags.contains(tag))
+        && ask.thread.as_ref().is_none_or(|thread| entry.thread.as_ref() == Some(thread))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Go {
+    On,
+    Stop,
+}
+
+/// A walk over identifiers, newest first.
+struct Walk<'a> {
+    store: &'a StoreHandle,
+    prefix: Vec<u8>,
+    /// The one that all are of; otherwise each says its own.
+    space: Option<Space>,
+    before: Option<EntryId>,
+}
+
+impl Walk<'_> {
+    /// `Stop` where more may follow: the visitor said so, or enough was looked at.
+    fn each(&self, mut visit: impl FnMut(Place, EntryId) -> Result<Go, StoreError>) -> Result<Go, StoreError> {
+        let mut from = self.before.map(|id| [self.prefix.as_slice(), &id.0.to_be_bytes()].concat());
+        let mut looked = 0;
+        loop {
+            let scan = Scan { prefix: self.prefix.clone(), from, limit: PAGE, order: Order::Descending };
+            let page = self.store.scan(Tree::MemoryIds, &scan)?;
+            for (key, rec) in page.items {
+                let Some(id) = place::read_id(&key).filter(|id| self.before.is_none_or(|before| *id < before)) else {
+                    continue;
+                };
+                if looked == MOST {
+                    return Ok(Go::Stop);
+                }
+                looked += 1;
+                let place = match &self.space {
+                    Some(space) => Place { space: space.clone(), key: stored::read_key(rec.bytes)? },
+                    None => stored::read_place(&rec.bytes)?,
+                };
+                if visit(place, id)? == Go::Stop {
+                    return Ok(Go::Stop);
+                }
+            }
+            from = page.next;
+            if from.is_none() {
+                return Ok(Go::On);
+            }
+        }
+    }
+}
+
+/// Figures of an owner and of its first namespaces.
+///
+/// # Errors
+/// They cannot be read.
+pub(super) fn tallies(store: &StoreHandle, owner: &Owner) -> Result<(Tally, Vec<SpaceStats>), StoreError> {
+    let prefix = place::tallies(owner);
+    let scan = Scan { prefix: prefix.clone(), from: None, limit: MAX_SPACES + 1, order: Order::Ascending };
+    let mut spaces = Vec::new();
+    for (key, rec) in store.scan(Tree::MemoryIds, &scan)?.items {
+        let namespace = key.get(prefix.len()..).unwrap_or_default();
+        if namespace.is_empty() || spaces.len() == MAX_SPACES {
+            continue;
+        }
+        let tally = <Tally as muster_store::Record>::decode(&rec)?;
+        spaces.push(SpaceStats { namespace: Arc::from(String::from_utf8_lossy(namespace)), tally });
+    }
+    Ok((stored::tally(store, &whole(owner))?, spaces))
+}
+
+/// The owner and namespace that a search or a list means.
+pub(super) fn meant(options: &MemoryOptions, namespace: Option<&str>, by: &By) -> (Owner, Option<Arc<str>>) {
+    match namespace {
+        None => (Owner::new(by.id()), None),
+        Some(namespace) => {
+            let space = options.settings.space(by, Some(namespace));
+            (space.owner, Some(space.namespace))
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Entries end: deleted, or by their time.
+
+use std::sync::Arc;
+
+use muster_store::{StoreError, Tree};
+
+use super::refused::Refused;
+use super::store::holds;
+use super::tally::Delta;
+use super::turn::Turn;
+use crate::messages::Precondition;
+use crate::place;
+use crate::record::{EntryId, EntryRecord};
+use muster_core::Millis;
+
+/// Deletes an entry with its history; false where there was none.
+///
+/// # Errors
+/// As for a store.
+pub(crate) fn delete(
+    turn: &mut Turn,
+    present: Option<&EntryRecord>,
+    precondition: Precondition,
+) -> Result<Result<bool, Refused>, StoreError> {
+    let live = present.filter(|present| !present.expired(turn.now));
+    if let Err(refused) = holds(precondition, live) {
+        return Ok(Err(refused));
+    }
+    if let Some(present) = present {
+        turn.remove(present)?;
+    }
+    Ok(Ok(live.is_some()))
+}
+
+/// A row of `Tree::MemoryExpiry`: the version of that entry ends then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) at: Millis,
+    pub(crate) id: EntryId,
+    pub(crate) version: u32,
+}
+
+/// What ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Entry,
+    Version,
+    /// It was gone already.
+    Nothing,
+}
+
+/// Lets end what a row says, given what stands at its place.
+///
+/// # Errors
+/// It cannot be encoded.
+pub(crate) fn expire(turn: &mut Turn, present: Option<&EntryRecord>, end: End) -> Result<Ended, StoreError> {
+    let End { at, id, version } = end;
+    let same = present.filter(|present| present.id == id);
+    if let Some(present) = same.filter(|present| present.version == version && present.expires_at == Some(at)) {
+        turn.remove(present)?;
+        return Ok(Ended::Entry);
+    }
+    turn.unschedule(Some(at), id, version);
+    let holds = |present: &&EntryRecord| present.kept.iter().any(|kept| kept.version == version);
+    let Some(present) = same.filter(holds) else { return Ok(Ended::Nothing) };
+    turn.delete(Tree::MemoryHistory, place::version(id, version));
+    // The present version tells what is kept, so it is written anew; nothing that anybody sees of it changes.
+    let mut record = present.clone();
+    record.kept.retain(|kept| kept.version != version);
+    turn.write(&Arc::new(record))?;
+    turn.count(&present.place.space, Delta { versions: -1, ..Delta::default() });
+    Ok(Ended::Version)
+}

@@ -1,0 +1,52 @@
+//! Why a change is refused.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use muster_core::{Error, Kind};
+
+/// A refusal that rests on what is stored: part of a first answer that is given again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Refused {
+    /// `If-Match` names another version than the present one.
+    Version { present: u32, wanted: u64 },
+    /// `If-Match`, and there is no entry.
+    Missing,
+    /// `If-None-Match: *`, and there is one.
+    Present { present: u32 },
+    /// The owner has as many entries as may be.
+    Full { most: u64 },
+    /// Every trace of the owner is being deleted.
+    Forgetting,
+    /// What stands there cannot be read.
+    Unreadable,
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Version { present, wanted } => {
+                let message = format!("the entry is at version {present}, not {wanted}: read it again");
+                Self::new(Kind::PreconditionFailed, message).detailing(json!({ "version": present }))
+            }
+            Refused::Missing => Self::new(
+                Kind::PreconditionFailed,
+                "there is no entry of that key: send no If-Match to store a new one",
+            ),
+            Refused::Present { present } => {
+                let message = format!("the entry is there already, at version {present}: send no If-None-Match");
+                Self::new(Kind::PreconditionFailed, message).detailing(json!({ "version": present }))
+            }
+            Refused::Full { most } => {
+                let message = format!("you have {most} entries, as many as may be: delete some, or let them expire");
+                Self::new(Kind::QuotaExceeded, message).coded("memory_full").detailing(json!({ "max_entries": most }))
+            }
+            Refused::Forgetting => {
+                Self::new(Kind::Conflict, "every entry of this owner is being deleted: store again once that has ended")
+                    .coded("owner_being_forgotten")
+            }
+            Refused::Unreadable => Self::new(Kind::Internal, "stored data could not be read: run `muster doctor`"),
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! The state machine against a model that knows no trees: what one sees, and that nothing is left behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_store::{Op, Rec, Record, Tree};
+use proptest::prelude::*;
+
+use super::store::MAX_KEPT;
+use super::*;
+use crate::messages::Precondition;
+use crate::place;
+use crate::port::{AppliedKind, NewVector};
+use crate::record::{Change, EntryId, EntryRecord, Owner, Place, Space, Tally, VectorRecord};
+use muster_core::Millis;
+use muster_core::precondition::IfMatch;
+
+const START: Millis = Millis(1_767_225_600_000);
+/// Most entries of the owner in these worlds.
+const MOST: u64 = 5;
+
+fn place_at(n: u8) -> Place {
+    let namespace = if n.is_multiple_of(2) { "default" } else { "other" };
+    Place::new(Space::new(Owner::new("key_1"), namespace), &format!("k{}", n / 2))
+}
+
+fn draft(n: u8, value: u8, ttl: Option<u64>, precondition: Precondition) -> Draft {
+    Draft {
+        place: place_at(n),
+        value: Arc::from(format!("value {value}")),
+        tags: vec![format!("t{value}")],
+        ttl: ttl.map(Duration::from_secs),
+        thread: None,
+        importance: None,
+        language: None,
+        precondition,
+    }
+}
+
+/// What the store would hold, and what one decides with.
+#[derive(Default)]
+struct World {
+    trees: BTreeMap<(&'static str, Vec<u8>), Rec>,
+    tallies: BTreeMap<Space, Tally>,
+    now: u64,
+    seq: u64,
+    ids: u128,
+}
+
+impl World {
+    fn now(&self) -> Millis {
+        START.plus(Duration::from_millis(self.now))
+    }
+
+    fn rows(&self, tree: Tree) -> impl Iterator<Item = (&[u8], &Rec)> {
+        let rows = self.trees.iter().filter(move |((name, _), _)| *name == tree.name());
+        rows.map(|((_, key), rec)| (key.as_slice(), rec))
+    }
+
+    fn get(&self, place: &Place) -> Option<EntryRecord> {
+        let rec = self.trees.get(&(Tree::Memory.name(), place::entry(place)));
+        rec.map(|rec| EntryRecord::decode(rec).unwrap())
+    }
+
+    fn owned(&self) -> Tally {
+        self.tallies.values().fold(Tally::default(), |sum, tally| Tally {
+            entries: sum.entries + tally.entries,
+            versions: sum.versions + tally.versions,
+            bytes: sum.bytes + tally.bytes,
+        })
+    }
+
+    fn turn(&self) -> Turn {
+        Turn::new(self.now(), self.seq)
+    }
+
+    /// Takes a turn over, as the actor and the store would.
+    fn take(&mut self, turn: Turn) {
+        let numbers: Vec<u64> = turn.applied.iter().map(|applied| applied.seq).collect();
+        assert!(numbers.iter().all(|seq| *seq > self.seq && *seq <= turn.seq), "each change has a number of its own");
+        assert!(numbers.is_sorted_by(|a, b| a < b));
+        for op in turn.ops {
+            match op {
+                Op::Put { tree, key, rec } => drop(self.trees.insert((tree.name(), key), rec)),
+                Op::Delete { tree, key } => drop(self.trees.remove(&(tree.name(), key))),
+            }
+        }
+        for (place, _) in &turn.there {
+            let last = turn.there.iter().rev().find(|(other, _)| other == place).unwrap();
+            assert_eq!(last.1.as_deref(), self.get(place).as_ref(), "what is said to stand there does");
+        }
+        for (space, delta) in turn.deltas {
+            let tally = self.tallies.entry(space).or_default();
+            *tally = tally.moved(delta);
+        }
+        self.seq = turn.seq;
+    }
+
+    fn store(&mut self, draft: &Draft) -> Result<Stored, Refused> {
+        self.ids += 1;
+        let (present, mut turn) = (self.get(&draft.place), self.turn());
+        let outcome =
+            super::store(&mut turn, present.as_ref(), draft, EntryId(self.ids), (self.owned(), MOST)).unwrap();
+        if outcome.is_ok() {
+            self.take(turn);
+        } else {
+            assert!(turn.ops.is_empty() && turn.applied.is_empty(), "who is refused changes nothing");
+        }
+        outcome
+    }
+
+    fn delete(&mut self, place: &Place, precondition: Precondition) -> Result<bool, Refused> {
+        let (present, mut turn) = (self.get(place), self.turn());
+        let outcome = super::delete(&mut turn, present.as_ref(), precondition).unwrap();
+        self.take(turn);
+        outcome
+    }
+
+    fn vector(&mut self, place: &Place, id: EntryId, version: u32) -> bool {
+        let (present, mut turn) = (self.get(place), self.turn());
+        let new = NewVector { place: place.clone(), id, version, model: Arc::from("m"), vector: Arc::from([1.0]) };
+        let stored = super::vector(&mut turn, present.as_ref(), &new).unwrap();
+        self.take(turn);
+        stored
+    }
+
+    fn sweep(&mut self) {
+        loop {
+            let due = self.rows(Tree::MemoryExpiry).next().and_then(|(key, rec)| {
+                let (at, id, version) = place::read_end(key)?;
+                let place: Place = postcard::from_bytes(&rec.bytes).ok()?;
+                (at <= self.now()).then_some((End { at, id, version }, place))
+            });
+            let Some((end, place)) = due else { return };
+            let (present, mut turn) = (self.get(&place), self.turn());
+            expire(&mut turn, present.as_ref(), end).unwrap();
+            self.take(turn);
+        }
+    }
+
+    /// Everything that is stored belongs to an entry that is there, and the figures count it.
+    fn check(&self) {
+        let entries: Vec<EntryRecord> =
+            self.rows(Tree::Memory).map(|(_, rec)| EntryRecord::decode(rec).unwrap()).collect();
+        let mut wanted: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
+        let mut want = |tree: Tree, key: Vec<u8>| {
+            wanted.entry(tree.name()).or_default().insert(key);
+        };
+        let mut tallies: BTreeMap<Space, Tally> = BTreeMap::new();
+        for entry in &entries {
+            want(Tree::Memory, place::entry(&entry.place));
+            want(Tree::MemoryIds, place::id(entry.owner(), entry.id));
+            want(Tree::MemoryIds, place::id_in(&entry.place.space, entry.id));
+            if let Some(at) = entry.expires_at {
+                want(Tree::MemoryExpiry, place::end(at, entry.id, entry.version));
+            }
+            for kept in &entry.kept {
+                want(Tree::MemoryHistory, place::version(entry.id, kept.version));
+                if let Some(at) = kept.expires_at {
+                    want(Tree::MemoryExpiry, place::end(at, entry.id, kept.version));
+                }
+            }
+            let tally = tallies.entry(entry.place.space.clone()).or_default();
+            tally.entries += 1;
+            tally.versions += entry.kept.len() as u64;
+            tally.bytes += entry.bytes();
+        }
+        for tree in [Tree::Memory, Tree::MemoryIds, Tree::MemoryHistory, Tree::MemoryExpiry] {
+            let there: BTreeSet<Vec<u8>> = self.rows(tree).map(|(key, _)| key.to_vec()).collect();
+            assert_eq!(there, wanted.remove(tree.name()).unwrap_or_default(), "{}", tree.name());
+        }
+        for (key, rec) in self.rows(Tree::MemoryVectors) {
+            let vector = VectorRecord::decode(rec).unwrap();
+            let entry = entries.iter().find(|entry| place::vector(entry.id) == key).expect("its entry is there");
+            assert!(entry.stands(vector.version), "a vector goes with its text");
+        }
+        let counted: BTreeMap<_, _> = self
+            .tallies
+            .iter()
+            .filter(|(_, tally)| **tally != Tally::default())
+            .map(|(k, v)| (k.clone(), *v))
+            .collect();
+        assert_eq!(counted, tallies);
+    }
+}
+
+/// One version, as the model knows it.
+#[derive(Debug, Clone, PartialEq)]
+struct Seen {
+    id: EntryId,
+    version: u32,
+    value: String,
+    created_at: Millis,
+    stored_at: Millis,
+    expires_at: Option<Millis>,
+}
+
+/// Versions by place, the present one last.
+#[derive(Default)]
+struct Model(BTreeMap<Place, Vec<Seen>>);
+
+impl Model {
+    fn live(&self, place: &Place, now: Millis) -> Option<&Seen> {
+        self.0.get(place)?.last().filter(|seen| seen.expires_at.is_none_or(|at| at > now))
+    }
+
+    fn store(&mut self, draft: &Draft, now: Millis, id: EntryId) -> bool {
+        let present = self.live(&draft.place, now).cloned();
+        let holds = match draft.precondition {
+            Precondition::None => true,
+            Precondition::Absent => present.is_none(),
+            Precondition::Match(IfMatch::Any) => present.is_some(),
+            Precondition::Match(IfMatch::Version(wanted)) => {
+                present.as_ref().is_some_and(|present| u64::from(present.version) == wanted)
+            }
+        };
+        if !holds || !self.0.contains_key(&draft.place) && self.0.len() as u64 >= MOST {
+            return false;
+        }
+        let versions = self.0.entry(draft.place.clone()).or_default();
+        if present.is_none() {
+            versions.clear();
+        }
+        versions.push(Seen {
+            id: present.as_ref().map_or(id, |present| present.id),
+            version: present.as_ref().map_or(1, |present| present.version + 1),
+            value: draft.value.to_string(),
+            created_at: present.map_or(now, |present| present.created_at),
+            stored_at: now,
+            expires_at: draft.ttl.map(|ttl| now.plus(ttl)),
+        });
+        if versions.len() > MAX_KEPT + 1 {
+            versions.remove(0);
+        }
+        true
+    }
+
+    fn sweep(&mut self, now: Millis) {
+        self.0.retain(|_, versions| {
+            let lives = |seen: &Seen| seen.expires_at.is_none_or(|at| at > now);
+            let stays = versions.last().is_some_and(lives);
+            versions.retain(lives);
+            stays
+        });
+    }
+}
+
+fn seen(entry: &EntryRecord) -> Seen {
+    Seen {
+        id: entry.id,
+        version: entry.version,
+        value: entry.value.to_string(),
+        created_at: entry.created_at,
+        stored_at: entry.stored_at,
+        expires_at: entry.expires_at,
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Do {
+    Store { at: u8, value: u8, ttl: Option<u64>, precondition: Precondition, times: u8 },
+    Delete { at: u8, precondition: Precondition },
+    Vector { at: u8, back: u32 },
+    Wait { ms: u64 },
+    Sweep,
+}
+
+fn precondition() -> impl Strategy<Value = Precondition> {
+    prop_oneof![
+        6 => Just(Precondition::None),
+        1 => Just(Precondition::Absent),
+        1 => Just(Precondition::Match(IfMatch::Any)),
+        1 => (1..4_u64).prop_map(|version| Precondition::Match(IfMatch::Version(version))),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Do> {
+    let times = prop_oneof![9 => Just(1_u8), 1 => 30..40_u8];
+    let ttl = proptest::option::of(1..5_u64);
+    prop_oneof![
+        6 => (0..8_u8, 0..3_u8, ttl, precondition(), times)
+            .prop_map(|(at, value, ttl, precondition, times)| Do::Store { at, value, ttl, precondition, times }),
+        1 => (0..8_u8, precondition()).prop_map(|(at, precondition)| Do::Delete { at, precondition }),
+        2 => (0..8_u8, 0..3_u32).prop_map(|(at, back)| Do::Vector { at, back }),
+        3 => prop_oneof![Just(1_000_u64), Just(999), 0..3_000_u64].prop_map(|ms| Do::Wait { ms }),
+        1 => Just(Do::Sweep),
+    ]
+}
+
+fn run(world: &mut World, model: &mut Model, step: Do) {
+    match step {
+        Do::Store { at, value, ttl, precondition, times } => {
+            for _ in 0..times {
+                let draft = draft(at, value, ttl, precondition);
+                let stored = world.store(&draft);
+                assert_eq!(stored.is_ok(), model.store(&draft, world.now(), EntryId(world.ids)));
+            }
+        }
+        Do::Delete { at, precondition } => {
+            let place = place_at(at);
+            let live = model.live(&place, world.now()).cloned();
+            if let Ok(deleted) = world.delete(&place, precondition) {
+                assert_eq!(deleted, live.is_some());
+                model.0.remove(&place);
+            }
+        }
+        Do::Vector { at, back } => {
+            let place = place_at(at);
+            let Some(live) = model.live(&place, world.now()).cloned() else { return };
+            let of = live.version.saturating_sub(back);
+            let same = |n: u32| model.0[&place].iter().rev().take(n as usize + 1).all(|one| one.value == live.value);
+            // What the model no longer has of the history it cannot judge.
+            if of >= 1 && (back as usize) < model.0[&place].len() {
+                assert_eq!(world.vector(&place, live.id, of), same(back));
+            }
+            assert!(!world.vector(&place, EntryId(u128::MAX), live.version), "another entry's");
+            assert!(!world.vector(&place, live.id, live.version + 1), "one that is not there yet");
+        }
+        Do::Wait { ms } => world.now += ms,
+        Do::Sweep => {
+            world.sweep();
+            model.sweep(world.now());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn entries_are_what_a_simple_model_says_and_leave_nothing_behind(steps in prop::collection::vec(step(), 1..40)) {
+        let (mut world, mut model) = (World::default(), Model::default());
+        for step in steps {
+            run(&mut world, &mut model, step);
+            world.check();
+            for at in 0..8 {
+                let place = place_at(at);
+                let live = world.get(&place).filter(|entry| !entry.expired(world.now()));
+                prop_assert_eq!(live.as_ref().map(seen), model.live(&place, world.now()).cloned());
+            }
+        }
+        let (now, versions) = (world.now(), |place: &Place| model.0.get(place).cloned().unwrap_or_default());
+        for at in 0..8 {
+            let place = place_at(at);
+            let Some(entry) = world.get(&place).filter(|entry| !entry.expired(now)) else { continue };
+            let mut there: Vec<Seen> = entry.kept.iter().map(|kept| {
+                let rec = &world.trees[&(Tree::MemoryHistory.name(), place::version(entry.id, kept.version))];
+                seen(&EntryRecord::decode(rec).unwrap())
+            }).collect();
+            there.push(seen(&entry));
+            let mut wanted = versions(&place);
+            let lives = |seen: &Seen| seen.expires_at.is_none_or(|at| at > now);
+            there.retain(lives);
+            wanted.retain(lives);
+            prop_assert_eq!(there, wanted);
+        }
+        // Everything ends: then nothing is left but the log of changes.
+        for at in 0..8 {
+            world.delete(&place_at(at), Precondition::None).unwrap();
+        }
+        world.check();
+        prop_assert!(world.trees.keys().all(|(tree, _)| *tree == Tree::MemoryChanges.name()));
+    }
+}
+
+#[test]
+fn the_log_tells_every_change_in_order() {
+    let mut world = World::default();
+    let id = world.store(&draft(0, 1, None, Precondition::None)).unwrap().record.id;
+    assert!(world.vector(&place_at(0), id, 1));
+    world.store(&draft(0, 2, Some(1), Precondition::None)).unwrap();
+    world.now += 1_000;
+    let place = place_at(0);
+    let again = world.store(&draft(0, 3, None, Precondition::None)).unwrap();
+    assert!(again.created && again.record.id != id, "one that is over is another's predecessor, not its version");
+    let log: Vec<Change> = world.rows(Tree::MemoryChanges).map(|(_, rec)| Change::decode(rec).unwrap()).collect();
+    let put = |id, version| Change::Put { place: place.clone(), id, version };
+    let vector = Change::Vector { place: place.clone(), id, version: 1 };
+    let deleted = Change::Deleted { place: place.clone(), id };
+    assert_eq!(log, [put(id, 1), vector, put(id, 2), deleted, put(again.record.id, 1)]);
+    assert_eq!(again.record.seq, 5, "an entry names the change that brought it");
+}
+
+#[test]
+fn an_entry_lives_to_the_millisecond_of_its_end() {
+    let mut world = World::default();
+    world.store(&draft(0, 1, Some(1), Precondition::None)).unwrap();
+    world.now = 999;
+    let entry = world.get(&place_at(0)).unwrap();
+    assert!(!entry.expired(world.now()));
+    world.now = 1_000;
+    assert!(entry.expired(world.now()));
+    assert_eq!(world.delete(&place_at(0), Precondition::None), Ok(false), "it was gone already");
+    world.check();
+}
+
+#[test]
+fn a_vector_stays_where_its_text_does() {
+    let mut world = World::default();
+    let id = world.store(&draft(0, 1, None, Precondition::None)).unwrap().record.id;
+    assert!(world.vector(&place_at(0), id, 1));
+    world.store(&Draft { importance: Some(1.0), ..draft(0, 1, Some(9), Precondition::None) }).unwrap();
+    assert_eq!(world.rows(Tree::MemoryVectors).count(), 1);
+    assert_eq!(world.get(&place_at(0)).unwrap().text_version, 1);
+    world.store(&draft(0, 2, None, Precondition::None)).unwrap();
+    assert_eq!(world.rows(Tree::MemoryVectors).count(), 0);
+    assert!(!world.vector(&place_at(0), id, 2), "it was made of another text");
+}
+
+#[test]
+fn an_owner_has_as_many_entries_as_may_be_and_replaces_them_still() {
+    let mut world = World::default();
+    (0..5).for_each(|at| drop(world.store(&draft(at, 1, Some(1), Precondition::None)).unwrap()));
+    assert_eq!(world.store(&draft(5, 1, None, Precondition::None)).unwrap_err(), Refused::Full { most: MOST });
+    assert!(!world.store(&draft(4, 2, Some(1), Precondition::None)).unwrap().created);
+    world.now = 1_000;
+    assert!(world.store(&draft(4, 3, None, Precondition::None)).unwrap().created, "in place of one that is over");
+}
+
+#[test]
+fn a_replaced_version_ends_at_its_own_time() {
+    let mut world = World::default();
+    world.store(&draft(0, 1, Some(2), Precondition::None)).unwrap();
+    world.store(&draft(0, 2, None, Precondition::None)).unwrap();
+    let before = world.get(&place_at(0)).unwrap();
+    world.now = 2_000;
+    world.sweep();
+    world.check();
+    let after = world.get(&place_at(0)).unwrap();
+    assert_eq!((before.kept.len(), after.kept.len()), (1, 0));
+    assert_eq!(EntryRecord { kept: before.kept.clone(), ..after }, before, "the present version is as it was");
+    assert!(!world.trees.keys().any(|(tree, _)| *tree == Tree::MemoryHistory.name()));
+}
+
+#[test]
+fn the_indexes_hear_what_the_log_says() {
+    let mut world = World::default();
+    world.store(&draft(0, 1, None, Precondition::None)).unwrap();
+    let (present, mut turn) = (world.get(&place_at(0)), world.turn());
+    super::delete(&mut turn, present.as_ref(), Precondition::None).unwrap().unwrap();
+    let kinds: Vec<_> = turn.applied.iter().map(|applied| (applied.seq, applied.kind.clone())).collect();
+    let (space, id) = (place_at(0).space, EntryId(1));
+    assert_eq!(kinds, [(2, AppliedKind::Deleted { space, id })]);
+}

@@ -1,0 +1,198 @@
+//! Stores, deletes and vectors, as the actor is asked for them.
+
+use std::time::Duration;
+
+use actix::{Context, Handler, Message, ResponseFuture};
+use futures::future::ready;
+use muster_store::StoreError;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::actor::MemoryWriter;
+use super::answers::{self, Answer, Said, Waiting};
+use super::decision::{Decision, Reply, Then};
+use super::messages::{Precondition, StoreReply};
+use super::port::{NewVector, Taken};
+use super::record::{EntryId, Place};
+use super::state::{self, Draft, Refused, Stored};
+use super::tallies::whole;
+use muster_core::idempotency::Idempotency;
+use muster_core::journal::Journalled;
+use muster_core::{Error, Kind};
+
+/// Writes of one decision: past it, what is left of a request goes into the next.
+const MAX_OPS: usize = 2_048;
+
+/// Entries to be stored, each for itself, in order.
+#[derive(Message)]
+#[rtype(result = "Result<Vec<Result<StoreReply, Error>>, Error>")]
+pub(super) struct Store {
+    pub(super) drafts: Vec<Draft>,
+    pub(super) idempotency: Option<Idempotency>,
+}
+
+/// An entry to be deleted.
+#[derive(Message)]
+#[rtype(result = "Result<bool, Error>")]
+pub(super) struct Delete {
+    pub(super) place: Place,
+    /// Only this one.
+    pub(super) id: Option<EntryId>,
+    pub(super) precondition: Precondition,
+}
+
+/// Vectors to be stored.
+#[derive(Message)]
+#[rtype(result = "Result<usize, Error>")]
+pub(super) struct Vectors(pub(super) Vec<NewVector>);
+
+/// An answer that is given once a decision is durable and told, and the reply that gives it.
+fn answer<T: Send + 'static>(
+    finish: impl FnOnce(Taken) -> T + Send + 'static,
+) -> (Reply, ResponseFuture<Result<T, Error>>) {
+    let (to, from) = oneshot::channel();
+    let reply: Reply = Box::new(move |stored: Result<Taken, Error>| {
+        // Whoever asked may wait no more.
+        let _ = to.send(stored.map(finish));
+    });
+    (reply, Box::pin(async move { from.await.unwrap_or_else(|_| Err(restarting())) }))
+}
+
+pub(super) fn restarting() -> Error {
+    Error::new(Kind::Unavailable, "memory is restarting: try again").retry_in(Duration::from_secs(1))
+}
+
+impl MemoryWriter {
+    fn store_one(&mut self, draft: &Draft, into: &mut Decision) -> Result<Stored, Refused> {
+        let owner = &draft.place.space.owner;
+        if self.forgetting.contains_key(owner) {
+            return Err(Refused::Forgetting);
+        }
+        let unreadable = |error: StoreError| {
+            tracing::error!(%error, "an entry cannot be read or written");
+            Refused::Unreadable
+        };
+        let present = self.present(&draft.place).map_err(unreadable)?;
+        let (mut turn, most) = (self.turn(), self.options.settings.max_entries);
+        let owned = self.tallies.held(&whole(owner));
+        let stored = state::store(&mut turn, present.as_deref(), draft, EntryId::fresh(), (owned, most));
+        let stored = stored.map_err(unreadable)??;
+        self.take(turn, into);
+        Ok(stored)
+    }
+
+    /// Decides about every entry of a request.
+    fn store_all(&mut self, store: &Store) -> (Vec<Result<Stored, Refused>>, Decision) {
+        let (mut outcomes, mut decision) = (Vec::with_capacity(store.drafts.len()), Decision::default());
+        for draft in &store.drafts {
+            if decision.ops.len() > MAX_OPS {
+                self.seal(std::mem::take(&mut decision));
+            }
+            outcomes.push(self.store_one(draft, &mut decision));
+        }
+        if let Some(asked) = &store.idempotency
+            && outcomes.iter().any(Result::is_ok)
+        {
+            let said = Answer { memory: outcomes.iter().map(Said::of).collect() };
+            match asked.op(self.now(), json!(said)) {
+                Ok(op) => decision.ops.push(op),
+                // Every part of it is bounded: this is a fault of ours, and going on would store twice.
+                Err(error) => self.fault(&error),
+            }
+            let key = (asked.principal.clone(), asked.key.clone());
+            self.answers.insert(key.clone(), Waiting { digest: asked.digest, answer: said });
+            decision.then.push(Then::Answered(key));
+        }
+        (outcomes, decision)
+    }
+
+    fn delete_one(&mut self, delete: &Delete, into: &mut Decision) -> Result<bool, Error> {
+        if self.forgetting.contains_key(&delete.place.space.owner) {
+            return Err(Refused::Forgetting.into());
+        }
+        let present = self.present(&delete.place)?;
+        let present = present.filter(|present| delete.id.is_none_or(|id| present.id == id));
+        let mut turn = self.turn();
+        let deleted = state::delete(&mut turn, present.as_deref(), delete.precondition)??;
+        self.take(turn, into);
+        Ok(deleted)
+    }
+
+    fn put_one(&mut self, new: &NewVector, into: &mut Decision) -> Result<bool, StoreError> {
+        if self.forgetting.contains_key(&new.place.space.owner) {
+            return Ok(false);
+        }
+        let present = self.present(&new.place)?;
+        let mut turn = self.turn();
+        let stored = state::vector(&mut turn, present.as_deref(), new)?;
+        self.take(turn, into);
+        Ok(stored)
+    }
+
+    /// Hands a decision over, and answers once it is durable and told.
+    fn conclude<T: Send + 'static>(
+        &mut self,
+        mut decision: Decision,
+        context: &mut Context<Self>,
+        finish: impl FnOnce(Taken) -> T + Send + 'static,
+    ) -> ResponseFuture<Result<T, Error>> {
+        let (reply, answered) = answer(finish);
+        // Behind what it rests on, even where it writes nothing.
+        decision.then.push(Then::Reply(reply));
+        self.seal(decision);
+        self.flush(context);
+        answered
+    }
+}
+
+impl Handler<Store> for MemoryWriter {
+    type Result = ResponseFuture<Result<Vec<Result<StoreReply, Error>>, Error>>;
+
+    fn handle(&mut self, store: Store, context: &mut Context<Self>) -> Self::Result {
+        let before = store.idempotency.as_ref().map(|asked| self.answered(asked)).transpose();
+        match before.and_then(|before| self.room().map(|()| before.flatten())) {
+            Err(refused) => Box::pin(ready(Err(refused))),
+            Ok(Some(before)) => self.conclude(Decision::default(), context, move |_| {
+                before.memory.into_iter().zip(store.drafts).map(|(said, draft)| said.again(draft)).collect()
+            }),
+            Ok(None) => {
+                let (outcomes, decision) = self.store_all(&store);
+                self.conclude(decision, context, move |taken| {
+                    outcomes.into_iter().map(|outcome| answers::reply(outcome, taken)).collect()
+                })
+            }
+        }
+    }
+}
+
+impl Handler<Delete> for MemoryWriter {
+    type Result = ResponseFuture<Result<bool, Error>>;
+
+    fn handle(&mut self, delete: Delete, context: &mut Context<Self>) -> Self::Result {
+        if let Err(refused) = self.room() {
+            return Box::pin(ready(Err(refused)));
+        }
+        let mut decision = Decision::default();
+        let outcome = self.delete_one(&delete, &mut decision);
+        let answered = self.conclude(decision, context, move |_| outcome);
+        Box::pin(async move { answered.await? })
+    }
+}
+
+impl Handler<Vectors> for MemoryWriter {
+    type Result = ResponseFuture<Result<usize, Error>>;
+
+    fn handle(&mut self, vectors: Vectors, context: &mut Context<Self>) -> Self::Result {
+        if let Err(refused) = self.room() {
+            return Box::pin(ready(Err(refused)));
+        }
+        let (mut decision, mut stored) = (Decision::default(), 0);
+        for new in &vectors.0 {
+            match self.put_one(new, &mut decision) {
+                Ok(put) => stored += usize::from(put),
+                Err(error) => tracing::error!(%error, id = %new.id, "a vector cannot be stored"),
+            }
+        }
+        self.conclude(decision, context, move |_| stored)
+    }
+}

@@ -1,0 +1,71 @@
+//! The state of the channels `firmware` and `firmware:{job}`.
+
+use serde_json::value::to_raw_value;
+
+use super::rollout::Rollout;
+use super::state::State;
+use super::turn::{execution_id, job_view};
+use muster_core::principal::Permission;
+use muster_core::principal::Viewer;
+use muster_feed::{Denied, SnapshotAsk, SnapshotReply, StateItem};
+
+/// Jobs shown on `firmware`: all that are not at an end, and the newest besides.
+const NEWEST: usize = 200;
+
+/// An ask that is answered even where it is dropped, as by an actor that is down.
+#[derive(Debug)]
+pub struct Ask {
+    pub channel: String,
+    pub viewer: Viewer,
+    reply: Option<SnapshotReply>,
+}
+
+impl From<SnapshotAsk> for Ask {
+    fn from(ask: SnapshotAsk) -> Self {
+        Self { channel: ask.channel, viewer: ask.viewer, reply: Some(ask.reply) }
+    }
+}
+
+impl Ask {
+    pub fn answer(mut self, state: &State) {
+        let answer = items(state, &self.channel, &self.viewer);
+        if let Some(reply) = self.reply.take() {
+            reply.send(answer);
+        }
+    }
+}
+
+impl Drop for Ask {
+    fn drop(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            reply.send(Err(Denied::Unavailable));
+        }
+    }
+}
+
+fn items(state: &State, channel: &str, viewer: &Viewer) -> Result<Vec<StateItem>, Denied> {
+    if !viewer.permissions.has(Permission::FirmwareRead) {
+        return Err(Denied::NotFound);
+    }
+    if channel == "firmware" {
+        let shown = state.jobs.values().rev().enumerate();
+        let shown = shown.filter(|(nth, rollout)| *nth < NEWEST || !rollout.job.state.is_terminal());
+        let artifacts = state.artifacts.values().rev().take(NEWEST).filter_map(|artifact| {
+            let data = to_raw_value(artifact).ok()?;
+            Some(StateItem { id: artifact.id.clone(), version: artifact.record_version, data })
+        });
+        return Ok(shown.filter_map(|(_, rollout)| job_item(rollout)).chain(artifacts).collect());
+    }
+    let id = channel.strip_prefix("firmware:").ok_or(Denied::NotFound)?;
+    let rollout = state.job(id).map_err(|_| Denied::NotFound)?;
+    let executions = rollout.executions().iter().filter_map(|execution| {
+        let data = to_raw_value(execution).ok()?;
+        Some(StateItem { id: execution_id(execution), version: execution.exec_version, data })
+    });
+    Ok(job_item(rollout).into_iter().chain(executions).collect())
+}
+
+fn job_item(rollout: &Rollout) -> Option<StateItem> {
+    let data = to_raw_value(&job_view(rollout)).ok()?;
+    Some(StateItem { id: rollout.job.id.to_string(), version: rollout.job.version, data })
+}

@@ -1,0 +1,268 @@
+//! Artifacts and the keys that sign them.
+
+use muster_auth::{PublicKey, TokenError, manifest};
+use serde_json::json;
+
+use super::{State, shown};
+use crate::firmware::artifact::{Artifact, ArtifactState, Blocks, Manifest, SigningKey};
+use crate::firmware::threat::Threat;
+use crate::firmware::turn::Turn;
+use muster_core::audit::AuditEntry;
+use muster_core::idempotency::Idempotency;
+use muster_core::ids::{IdKind, new_id};
+use muster_core::precondition::IfMatch;
+use muster_core::{Error, Kind, Millis};
+use muster_identity::By;
+
+/// The `typ` of a signed manifest.
+pub const MANIFEST_TYP: &str = "fw-manifest+jws";
+
+/// What is announced of an image.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewArtifact {
+    pub manifest: Manifest,
+    pub content_type: String,
+    pub release_notes: String,
+    pub sbom_url: Option<String>,
+}
+
+/// What the uploaded content is.
+#[derive(Debug)]
+pub struct Hashed {
+    pub sha256: String,
+    pub size: u64,
+    pub blocks: Blocks,
+}
+
+impl State {
+    /// # Errors
+    /// What the manifest says is out of bounds; too many artifacts.
+    pub fn create_artifact(
+        &mut self,
+        new: NewArtifact,
+        by: &By,
+        named: Option<&Idempotency>,
+        turn: &mut Turn,
+        now: Millis,
+    ) -> Result<Artifact, Error> {
+        new.manifest.check(self.rules.max_image_bytes, now)?;
+        if self.artifacts.len() >= self.rules.max_artifacts {
+            return Err(Error::new(Kind::Conflict, "there are too many artifacts").coded("too_many_artifacts"));
+        }
+        let artifact = Artifact {
+            id: new_id(IdKind::Artifact),
+            manifest: new.manifest,
+            content_type: new.content_type,
+            signature: None,
+            signing_kid: None,
+            release_notes: new.release_notes,
+            sbom_url: new.sbom_url,
+            state: ArtifactState::Uploading,
+            reason: None,
+            uploaded_by: by.id().to_owned(),
+            created_at: now,
+            updated_at: now,
+            record_version: 1,
+        };
+        if let Some(named) = named {
+            turn.answer(named, now, json!(artifact))?;
+        }
+        turn.artifact(&artifact);
+        self.artifacts.insert(artifact.id.clone(), artifact.clone());
+        Ok(artifact)
+    }
+
+    /// The upload is over: its content is to be hashed.
+    ///
+    /// # Errors
+    /// `Conflict` where it is not `uploading`, or not whole.
+    pub fn begin_verify(&mut self, id: &str, received: u64, turn: &mut Turn, now: Millis) -> Result<(), Error> {
+        let artifact = self.artifact(id)?;
+        if artifact.state != ArtifactState::Uploading {
+            let message = format!("an artifact that is {} cannot be verified", artifact.state.name());
+            return Err(Error::new(Kind::Conflict, message).coded("illegal_transition"));
+        }
+        if received != artifact.manifest.size {
+            let message = format!("{received} of {} bytes are here: upload the rest first", artifact.manifest.size);
+            let details = json!({ "received": received, "size": artifact.manifest.size });
+            return Err(Error::new(Kind::Conflict, message).coded("upload_incomplete").detailing(details));
+        }
+        self.set_artifact(id, ArtifactState::Verifying, None, turn, now);
+        Ok(())
+    }
+
+    /// Compares content, manifest and signature: `ready`, or `rejected` with the code of what is wrong.
+    ///
+    /// # Errors
+    /// It was not being verified, as after a restart.
+    pub fn finish_verify(
+        &mut self,
+        id: &str,
+        jws: &str,
+        hashed: Result<Hashed, String>,
+        by: &By,
+        turn: &mut Turn,
+        now: Millis,
+    ) -> Result<Artifact, Error> {
+        if self.artifact(id)?.state != ArtifactState::Verifying {
+            return Err(Error::new(Kind::Conflict, "the verification was broken off: ask for it again"));
+        }
+        let checked = hashed.map_err(|error| Threat::ImageNotAuthentic.refusal(error)).and_then(|hashed| {
+            let kid = self.check_manifest(id, jws, &hashed, now)?;
+            Ok((kid, hashed))
+        });
+        match checked {
+            Ok((kid, hashed)) => {
+                turn.record(blocks_key(id), &hashed.blocks);
+                if let Some(artifact) = self.artifacts.get_mut(id) {
+                    (artifact.signature, artifact.signing_kid) = (Some(jws.to_owned()), Some(kid));
+                }
+                self.set_artifact(id, ArtifactState::Ready, None, turn, now);
+            }
+            Err(refused) => {
+                let code = refused.code.unwrap_or("image_not_authentic");
+                let why = format!("{code}: {}", refused.message);
+                turn.audit(&AuditEntry::new(now, by.id(), "firmware.artifact.rejected", id, json!({ "reason": why })));
+                self.set_artifact(id, ArtifactState::Rejected, Some(why), turn, now);
+            }
+        }
+        self.artifact(id).cloned()
+    }
+
+    /// The signature holds, by a trusted key, over what the record says and the content is. Gives the key's name.
+    fn check_manifest(&self, id: &str, jws: &str, hashed: &Hashed, now: Millis) -> Result<String, Error> {
+        let artifact = self.artifact(id)?;
+        let mut revoked = false;
+        let signed = manifest::verify(jws, MANIFEST_TYP, |kid| {
+            let key = self.keys.get(kid)?;
+            revoked = key.revoked_at.is_some();
+            public(&key.x).filter(|_| !revoked)
+        });
+        let signed = signed.map_err(|error| match error {
+            _ if revoked => Threat::SigningKeyRevoked.refusal("the key that signed the manifest is revoked"),
+            TokenError::UnknownKey => Threat::ImageNotAuthentic.refusal("the manifest is signed by no trusted key"),
+            error => Threat::ImageNotAuthentic.refusal(format!("the manifest's signature does not hold: {error}")),
+        })?;
+        let said: Manifest = serde_json::from_slice(&signed.payload)
+            .map_err(|error| Threat::ImageFormat.refusal(format!("what is signed is no manifest: {error}")))?;
+        if said != artifact.manifest {
+            return Err(Threat::ImageNotAuthentic.refusal("the manifest says other than the artifact's record"));
+        }
+        if hashed.size != said.size || hashed.sha256 != said.sha256 {
+            let message = format!("the content is {} bytes with SHA-256 {}", hashed.size, hashed.sha256);
+            return Err(Threat::ImageNotAuthentic.refusal(message));
+        }
+        said.check(self.rules.max_image_bytes, now)?;
+        Ok(signed.kid)
+    }
+
+    /// # Errors
+    /// It is not `ready`; another version was read.
+    pub fn revoke_artifact(
+        &mut self,
+        id: &str,
+        reason: &str,
+        by: &By,
+        if_match: IfMatch,
+        turn: &mut Turn,
+        now: Millis,
+    ) -> Result<Artifact, Error> {
+        let artifact = self.artifact(id)?;
+        if_match.check(artifact.record_version)?;
+        if artifact.state != ArtifactState::Ready {
+            let message = format!("an artifact that is {} cannot be revoked", artifact.state.name());
+            return Err(Error::new(Kind::Conflict, message).coded("illegal_transition"));
+        }
+        turn.audit(&AuditEntry::new(now, by.id(), "firmware.artifact.revoked", id, json!({ "reason": reason })));
+        self.set_artifact(id, ArtifactState::Revoked, Some(reason.to_owned()), turn, now);
+        self.withdraw_jobs(id, "artifact_revoked: the artifact was revoked", turn, now);
+        self.artifact(id).cloned()
+    }
+
+    /// The stored image is not the one that was verified: nobody gets it any more.
+    pub fn replaced(&mut self, id: &str, turn: &mut Turn, now: Millis) {
+        if self.artifacts.get(id).is_none_or(|artifact| artifact.state != ArtifactState::Ready) {
+            return;
+        }
+        let why = format!("{}: the stored image was exchanged", Threat::ImageReplaced.code());
+        tracing::error!(artifact = id, "a stored image is not the one that was verified");
+        turn.audit(&AuditEntry::new(now, By::System.id(), "firmware.image_replaced", id, json!({})));
+        self.set_artifact(id, ArtifactState::Rejected, Some(why.clone()), turn, now);
+        self.withdraw_jobs(id, &why, turn, now);
+    }
+
+    fn withdraw_jobs(&mut self, artifact: &str, why: &str, turn: &mut Turn, now: Millis) {
+        for id in self.live() {
+            if self.jobs.get(&id).is_some_and(|rollout| rollout.job.artifact_id.as_deref() == Some(artifact)) {
+                self.with(&id, turn, now, |rollout, _| rollout.withdraw(why, now));
+                turn.touched.insert(id);
+            }
+        }
+    }
+
+    fn set_artifact(&mut self, id: &str, state: ArtifactState, reason: Option<String>, turn: &mut Turn, now: Millis) {
+        let Some(artifact) = self.artifacts.get_mut(id) else { return };
+        (artifact.state, artifact.reason, artifact.updated_at) = (state, reason, now);
+        artifact.record_version += 1;
+        turn.artifact(artifact);
+    }
+
+    /// # Errors
+    /// `Invalid`: no Ed25519 key; `Conflict`: it is known, or was revoked.
+    pub fn add_key(&mut self, x: &str, name: &str, by: &By, turn: &mut Turn, now: Millis) -> Result<SigningKey, Error> {
+        let wrong = || {
+            let why = "must be an Ed25519 public key: 32 bytes as base64url";
+            Error::field(Kind::Invalid, &["body", "public_key", "x"], why, serde_json::Value::Null)
+        };
+        let kid = public(x).ok_or_else(wrong)?.thumbprint();
+        if let Some(known) = self.keys.get(&kid) {
+            let what = if known.revoked_at.is_some() { "was revoked: make a new one" } else { "is trusted already" };
+            return Err(Error::new(Kind::Conflict, format!("this key {what}")).coded("key_known"));
+        }
+        if self.keys.len() >= 1_000 {
+            return Err(Error::new(Kind::Conflict, "there are too many signing keys"));
+        }
+        let (added_by, name) = (by.id().to_owned(), name.to_owned());
+        let key = SigningKey { kid, x: x.to_owned(), name, added_by, added_at: now, revoked_at: None };
+        turn.audit(&AuditEntry::new(now, by.id(), "firmware.key.added", &key.kid, json!({ "name": key.name })));
+        turn.record(signing_key(&key.kid), &key);
+        self.keys.insert(key.kid.clone(), key.clone());
+        Ok(key)
+    }
+
+    /// Nothing that the key has signed is rolled out any more.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn revoke_key(&mut self, kid: &str, by: &By, turn: &mut Turn, now: Millis) -> Result<SigningKey, Error> {
+        let unknown = || Error::new(Kind::NotFound, format!("there is no signing key {}", shown(kid)));
+        let key = self.keys.get_mut(kid).ok_or_else(unknown)?;
+        if key.revoked_at.is_none() {
+            key.revoked_at = Some(now);
+        }
+        let key = key.clone();
+        turn.record(signing_key(kid), &key);
+        turn.audit(&AuditEntry::new(now, by.id(), "firmware.key.revoked", kid, json!({})));
+        let signed = |artifact: &&Artifact| artifact.signing_kid.as_deref() == Some(kid);
+        let signed: Vec<String> = self.artifacts.values().filter(signed).map(|artifact| artifact.id.clone()).collect();
+        for artifact in signed {
+            self.withdraw_jobs(&artifact, "signing_key_revoked: the key that signed it was revoked", turn, now);
+        }
+        Ok(key)
+    }
+}
+
+/// A public key by its `x`.
+pub fn public(x: &str) -> Option<PublicKey> {
+    PublicKey::from_jwk(&json!({ "kty": "OKP", "crv": "Ed25519", "x": x })).ok()
+}
+
+/// Where an image's blocks are stored.
+pub fn blocks_key(id: &str) -> Vec<u8> {
+    format!("blocks/{id}").into_bytes()
+}
+
+/// Where a signing key is stored.
+fn signing_key(kid: &str) -> Vec<u8> {
+    format!("key/{kid}").into_bytes()
+}

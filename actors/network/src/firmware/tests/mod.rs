@@ -1,0 +1,104 @@
+//! Rollouts in a small world: pure machines under any sequence of events, and the actor with a scripted fleet.
+
+mod attacks;
+mod faults;
+mod fleet;
+mod machines;
+mod properties;
+mod rollouts;
+
+use std::sync::Arc;
+
+use super::execution::{ExecState, Execution};
+use super::job::{Act, JobState};
+use super::policy::{GroupPolicy, Policy};
+use super::rollout::{Report, Rollout};
+use super::state::{NewJob, Rules, State, Stored};
+use super::{JobKind, JobTarget};
+use crate::device::{DeviceKind, Firmware, FirmwareVersion, Status, Target};
+use muster_core::principal::{Permissions, UserRole};
+use muster_core::{Millis, test_world};
+use muster_identity::{By, Person};
+
+const START: Millis = test_world::START;
+
+fn person(id: &str, role: UserRole) -> Arc<Person> {
+    Arc::new(Person {
+        user_id: id.into(),
+        email: format!("{id}@example.org").into(),
+        role,
+        session_id: "ses_1".into(),
+        permissions: Permissions::all(),
+    })
+}
+
+fn version(sequence: u64) -> FirmwareVersion {
+    FirmwareVersion { artifact: None, version: format!("1.{sequence}.0"), sequence }
+}
+
+fn device(n: usize) -> Target {
+    Target {
+        id: format!("dev_{n:05}").into(),
+        kind: DeviceKind::Siren,
+        vendor: Some("acme".into()),
+        hw_class: Some("siren-2".into()),
+        hw_revision: Some("b".into()),
+        status: Status::Online,
+        firmware: Firmware { current: Some(version(1)), ..Firmware::default() },
+        last_seen: None,
+    }
+}
+
+fn group(count: u32) -> GroupPolicy {
+    GroupPolicy { count: Some(count), success_threshold_pct: 100, error_threshold_pct: 50, ..GroupPolicy::default() }
+}
+
+/// A pure rollout of a restart to `devices` devices, told to all that it may be told to.
+fn rollout(devices: usize, policy: Policy) -> Rollout {
+    let state = State::new(Rules::default(), Stored::default(), Vec::new(), START);
+    let new = NewJob {
+        name: "test".into(),
+        artifact_id: None,
+        kind: JobKind::Reboot,
+        target: JobTarget::Group("all".into()),
+        policy,
+        start_at: None,
+    };
+    let found: Vec<_> = (0..devices).map(device).collect();
+    let by = By::Person(person("usr_maker", UserRole::FirmwareManager));
+    let mut plan = state.plan("job_1".into(), new, &found, &by, START).unwrap();
+    plan.job.state = JobState::Scheduled;
+    Rollout::new(plan.job, plan.executions, START)
+}
+
+/// Tells every device that may be told.
+fn tell(rollout: &mut Rollout, now: Millis) {
+    let asked = rollout.candidates(now, 1000, &|_| true);
+    let found: Vec<_> = asked.iter().map(|id| Target { id: Arc::clone(id), ..device(0) }).collect();
+    rollout.tell(&asked, &found, None, now);
+}
+
+fn report(rollout: &mut Rollout, device: usize, state: ExecState, now: Millis) -> Result<(), muster_core::Error> {
+    let id = format!("dev_{device:05}");
+    let exec_version = rollout.execution(&id).map_or(0, |execution| execution.exec_version);
+    rollout.report(&id, Report { state: Some(state), exec_version, ..Report::default() }, now)
+}
+
+/// Reports every state of a restart up to its success.
+fn succeed(rollout: &mut Rollout, device: usize, now: Millis) {
+    for state in [ExecState::Rebooting, ExecState::Verifying, ExecState::Succeeded] {
+        report(rollout, device, state, now).unwrap();
+    }
+}
+
+fn act(rollout: &mut Rollout, act: Act, now: Millis) -> Result<(), muster_core::Error> {
+    rollout.act(act, &person("usr_operator", UserRole::FirmwareManager), "", now)
+}
+
+fn advance(rollout: &mut Rollout, now: Millis) {
+    while rollout.advance(now, 100, &|_| true) > 0 {}
+}
+
+fn states(rollout: &Rollout) -> Vec<ExecState> {
+    rollout.executions().iter().map(|execution: &Execution| execution.state).collect()
+}

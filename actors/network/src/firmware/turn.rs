@@ -1,0 +1,205 @@
+//! What one turn of the actor changes: written in one batch, then told.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use muster_store::{Op, Record, StoreError};
+use serde_json::{Value, json};
+
+use super::artifact::Artifact;
+use super::execution::{ExecState, Execution};
+use super::job::Job;
+use super::rollout::{Happened, Rollout};
+use crate::device::{FirmwareVersion, SetFirmware, Sync};
+use muster_core::audit::AuditEntry;
+use muster_core::event::Event;
+use muster_core::idempotency::Idempotency;
+use muster_core::{Error, Kind, Millis};
+
+/// Changes that become durable together.
+#[derive(Debug, Default)]
+pub struct Turn {
+    pub ops: Vec<Op>,
+    pub events: Vec<Event>,
+    /// Jobs that are to be judged before the turn ends.
+    pub touched: BTreeSet<Arc<str>>,
+    /// Devices that have something to take.
+    pub woken: Vec<Arc<str>>,
+    /// What devices run, or are to run, now.
+    pub firmware: Vec<(Arc<str>, SetFirmware)>,
+    named: HashSet<(String, String)>,
+    fault: Option<StoreError>,
+}
+
+impl Turn {
+    fn put(&mut self, op: Result<Op, StoreError>) {
+        match op {
+            Ok(op) => self.ops.push(op),
+            Err(error) => self.fault = Some(error),
+        }
+    }
+
+    pub fn record<R: Record>(&mut self, key: impl Into<Vec<u8>>, record: &R) {
+        let op = record.encode().map(|rec| Op::Put { tree: R::TREE, key: key.into(), rec });
+        self.put(op);
+    }
+
+    pub fn tell(&mut self, event: Event) {
+        self.put(event.op());
+        self.events.push(event);
+    }
+
+    pub fn audit(&mut self, entry: &AuditEntry) {
+        self.put(entry.op());
+    }
+
+    /// Keeps the answer to a request that names itself.
+    ///
+    /// # Errors
+    /// `Conflict` where the same name is in this very turn.
+    pub fn answer(&mut self, named: &Idempotency, now: Millis, answer: Value) -> Result<(), Error> {
+        if !self.named.insert((named.principal.clone(), named.key.clone())) {
+            let message = "the same Idempotency-Key is being answered: try again in a second";
+            return Err(Error::new(Kind::IdempotencyConflict, message).retry_in(std::time::Duration::from_secs(1)));
+        }
+        self.put(named.op(now, answer));
+        Ok(())
+    }
+
+    /// What cannot be stored at all, if something cannot.
+    pub fn fault(&mut self) -> Option<StoreError> {
+        self.fault.take()
+    }
+
+    /// Takes over what a rollout has changed.
+    pub fn collect(&mut self, rollout: &mut Rollout, now: Millis) {
+        let drained = rollout.drain();
+        if drained.job {
+            self.record(rollout.job.id.as_bytes(), &rollout.job);
+        }
+        for at in &drained.executions {
+            if let Some(execution) = rollout.at(*at) {
+                self.record(execution.key(), execution);
+                self.touched.insert(Arc::clone(&execution.job_id));
+            }
+        }
+        let mut told = BTreeSet::new();
+        for happened in drained.happened {
+            match happened {
+                Happened::Job(name) => self.tell(job_event(name, rollout, now)),
+                Happened::Execution(at) => {
+                    if let Some(execution) = rollout.at(at).filter(|_| told.insert(at)) {
+                        self.execution(&rollout.job, execution, now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a new job in.
+    pub fn created(&mut self, rollout: &Rollout, now: Millis) {
+        self.record(rollout.job.id.as_bytes(), &rollout.job);
+        self.tell(job_event("firmware.job.created", rollout, now));
+    }
+
+    fn execution(&mut self, job: &Job, execution: &Execution, now: Millis) {
+        self.tell(execution_event(execution, now));
+        if execution.state.is_active() {
+            self.woken.push(Arc::clone(&execution.device_id));
+        }
+        if let Some(set) = firmware_of(job, execution) {
+            self.firmware.push((Arc::clone(&execution.device_id), set));
+        }
+    }
+
+    pub fn artifact(&mut self, artifact: &Artifact) {
+        self.record(artifact.id.as_bytes(), artifact);
+        let name = match artifact.state {
+            super::artifact::ArtifactState::Ready => "firmware.artifact.ready",
+            super::artifact::ArtifactState::Rejected => "firmware.artifact.rejected",
+            super::artifact::ArtifactState::Revoked => "firmware.artifact.revoked",
+            _ => return,
+        };
+        let patch = json!({
+            "state": artifact.state, "reason": artifact.reason, "signing_kid": artifact.signing_kid,
+            "updated_at": artifact.updated_at,
+        });
+        let data = json!({ "id": artifact.id, "version": artifact.record_version, "patch": patch });
+        self.tell(Event::new(name, artifact.updated_at, vec!["firmware".to_owned()], &data));
+    }
+}
+
+/// A job as people see it: the record with its executions counted.
+pub fn job_view(rollout: &Rollout) -> Value {
+    let mut view = serde_json::to_value(&rollout.job).unwrap_or_default();
+    if let Some(view) = view.as_object_mut() {
+        view.insert("counters".to_owned(), json!(rollout.counters().named()));
+        view.insert("progress_pct".to_owned(), json!(rollout.progress_pct()));
+    }
+    view
+}
+
+fn job_event(name: &str, rollout: &Rollout, now: Millis) -> Event {
+    let job = &rollout.job;
+    let data = if name == "firmware.job.created" {
+        json!({ "id": job.id, "version": job.version, "data": job_view(rollout) })
+    } else {
+        let patch = json!({
+            "state": job.state, "approvals": job.approvals, "groups": job.groups, "current_group": job.current_group,
+            "counters": rollout.counters().named(), "progress_pct": rollout.progress_pct(),
+            "started_at": job.started_at, "finished_at": job.finished_at, "end_reason": job.end_reason,
+            "after": job.after, "executed_by": job.executed_by, "version": job.version, "updated_at": job.updated_at,
+        });
+        json!({ "id": job.id, "version": job.version, "patch": patch })
+    };
+    Event::new(name, now, vec!["firmware".to_owned(), format!("firmware:{}", job.id)], &data)
+}
+
+/// Names an execution in the feed.
+pub fn execution_id(execution: &Execution) -> String {
+    format!("{}/{}", execution.job_id, execution.device_id)
+}
+
+fn execution_event(execution: &Execution, now: Millis) -> Event {
+    let patch = json!({
+        "job_id": execution.job_id, "device_id": execution.device_id, "state": execution.state,
+        "attempt": execution.attempt, "progress_pct": execution.progress_pct, "bytes_done": execution.bytes_done,
+        "details": execution.details, "error": execution.error, "from": execution.from, "to": execution.to,
+        "times": execution.times, "deadline": execution.deadline, "reverted": execution.reverted,
+        "exec_version": execution.exec_version, "updated_at": execution.updated_at,
+    });
+    let data = json!({ "id": execution_id(execution), "version": execution.exec_version, "patch": patch });
+    let channels = vec![format!("firmware:{}", execution.job_id), format!("devices:{}", execution.device_id)];
+    Event::new("firmware.execution.changed", now, channels, &data)
+}
+
+/// What a device's record is to say of its firmware now.
+pub fn firmware_of(job: &Job, execution: &Execution) -> Option<SetFirmware> {
+    if !job.kind.changes_firmware() || job.policy.mode == super::policy::Mode::DownloadOnly {
+        return None;
+    }
+    let wish = |version: &Option<FirmwareVersion>, sync| SetFirmware {
+        desired: Some(version.clone()),
+        sync: Some(sync),
+        ..SetFirmware::default()
+    };
+    let runs = |now: &Option<FirmwareVersion>, before: &Option<FirmwareVersion>| SetFirmware {
+        current: now.clone(),
+        previous: before.clone(),
+        desired: Some(None),
+        sync: Some(Sync::InSync),
+        ..SetFirmware::default()
+    };
+    match execution.state {
+        ExecState::Notified => Some(wish(&execution.to, Sync::Pending)),
+        ExecState::RollingBack => Some(wish(&execution.from, Sync::Pending)),
+        ExecState::Succeeded => Some(runs(&execution.to, &execution.from)),
+        ExecState::RolledBack => Some(runs(&execution.from, &execution.to)),
+        ExecState::AlreadyInstalled => Some(wish(&None, Sync::InSync)),
+        ExecState::Canceled if execution.times.contains_key(&ExecState::Notified) => Some(wish(&None, Sync::Unknown)),
+        ExecState::Failed | ExecState::TimedOut | ExecState::Rejected => {
+            Some(SetFirmware { sync: Some(Sync::Error), ..SetFirmware::default() })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,257 @@
+//! The fences and who is inside. Pure: time is an argument.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use muster_geo::{PointIndex, Shape, ShapeIndex};
+use serde_json::json;
+
+use super::checks::check;
+use super::messages::{Change, NewFence};
+use super::record::{Fence, Inside, Member, Observation, Subject};
+use muster_core::event::{Event, Traits};
+use muster_core::page::{Page, PageAsk};
+use muster_core::precondition::IfMatch;
+use muster_core::{Error, Kind, Millis};
+
+const MAX_FENCES: usize = 10_000;
+/// Positions of all fences together: some 100 MB.
+const MAX_VERTICES: usize = 2_000_000;
+
+/// A fence that is to be, and its shape.
+pub(super) type Shaped = (Arc<Fence>, Arc<Shape>);
+
+/// Why somebody enters or leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    Moved,
+    /// The fence was made, changed, switched or deleted, or the server found at its start that it had been.
+    FenceChanged,
+}
+
+/// What an observation changes: to be stored, then taken over with [`FenceState::take`].
+#[derive(Debug)]
+pub(super) struct Crossing {
+    pub member: Member,
+    pub events: Vec<Event>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct FenceState {
+    fences: BTreeMap<String, Arc<Fence>>,
+    /// Of fences that are switched on.
+    shapes: ShapeIndex<String>,
+    /// Positions of all fences together.
+    vertices: usize,
+    /// Only those who are inside of something.
+    members: HashMap<Subject, Member>,
+    inside: HashMap<String, BTreeSet<Subject>>,
+    /// What was last seen of each subject. After a start only those are known who were inside, until they are seen.
+    seen: HashMap<Subject, Observation>,
+    places: PointIndex<Subject>,
+}
+
+impl FenceState {
+    pub fn get(&self, id: &str) -> Result<Arc<Fence>, Error> {
+        let missing = || Error::new(Kind::NotFound, format!("no geofence has the id {id}"));
+        self.fences.get(id).cloned().ok_or_else(missing)
+    }
+
+    pub fn list(&self, ask: &PageAsk) -> Page<Arc<Fence>> {
+        let after = ask.after.as_deref();
+        let older = self.fences.iter().rev().filter(|(id, _)| after.is_none_or(|after| id.as_str() < after));
+        Page::of(older.map(|(_, fence)| Arc::clone(fence)), ask.limit, |fence| fence.id.clone())
+    }
+
+    /// Those inside that all may know of. A cursor is `kind/id`.
+    pub fn inside(&self, id: &str, ask: &PageAsk) -> Result<Page<Inside>, Error> {
+        self.get(id)?;
+        let name = |subject: &Subject| format!("{}/{}", subject.kind.name(), subject.id);
+        let subjects = self.inside.get(id).into_iter().flatten();
+        let later = subjects.filter(|subject| ask.after.as_ref().is_none_or(|after| name(subject) > *after));
+        let shown = later.filter_map(|subject| {
+            let since = *self.members.get(subject)?.fences.get(id)?;
+            let seen = self.seen.get(subject)?;
+            let public = seen.audience == super::Audience::All;
+            public.then(|| Inside { subject: subject.clone(), since, point: seen.point, seen_at: seen.at })
+        });
+        Ok(Page::of(shown, ask.limit, |inside| name(&inside.subject)))
+    }
+
+    /// A new fence, or why it may not be made.
+    pub fn make(&self, new: NewFence, by: &str, id: String, now: Millis) -> Result<Shaped, Error> {
+        if self.fences.len() >= MAX_FENCES {
+            let message = format!("there are {MAX_FENCES} geofences, the most there may be: delete some");
+            return Err(Error::new(Kind::Conflict, message));
+        }
+        let NewFence { name, kind, geometry, applies_to, tags, active } = new;
+        let (created_by, created_at, updated_at, version) = (by.to_owned(), now, now, 1);
+        let fence = Fence {
+            id,
+            name,
+            kind,
+            geometry,
+            bbox: None,
+            applies_to,
+            tags,
+            active,
+            version,
+            created_by,
+            created_at,
+            updated_at,
+        };
+        self.shaped(fence)
+    }
+
+    /// A fence as changed, or why it may not be.
+    pub fn change(&self, id: &str, change: Change, if_match: IfMatch, now: Millis) -> Result<Shaped, Error> {
+        let before = self.get(id)?;
+        if_match.check(before.version)?;
+        let Change { name, kind, geometry, applies_to, tags, active } = change;
+        let before = Fence::clone(&before);
+        self.shaped(Fence {
+            name: name.unwrap_or(before.name),
+            kind: kind.or(before.kind),
+            geometry: geometry.unwrap_or(before.geometry),
+            applies_to: applies_to.unwrap_or(before.applies_to),
+            tags: tags.unwrap_or(before.tags),
+            active: active.unwrap_or(before.active),
+            version: before.version + 1,
+            updated_at: now,
+            ..before
+        })
+    }
+
+    fn shaped(&self, fence: Fence) -> Result<Shaped, Error> {
+        let shape = check(&fence)?;
+        let before = self.fences.get(&fence.id).map_or(0, |fence| fence.geometry.vertices());
+        if self.vertices - before + fence.geometry.vertices() > MAX_VERTICES {
+            let message =
+                format!("all geofences together would have more than {MAX_VERTICES} positions: simplify some");
+            return Err(Error::new(Kind::Conflict, message));
+        }
+        let bbox = Some(shape.bbox());
+        Ok((Arc::new(Fence { bbox, ..fence }), shape))
+    }
+
+    /// Takes a fence over; gives those who may have to enter or leave.
+    pub fn put(&mut self, (fence, shape): Shaped) -> BTreeSet<Subject> {
+        let id = fence.id.clone();
+        let mut concerned = self.forget(&id);
+        concerned.extend(self.places.within(&shape).map(|(subject, _)| subject.clone()));
+        self.vertices += fence.geometry.vertices();
+        if fence.active {
+            self.shapes.insert(id.clone(), shape);
+        }
+        self.fences.insert(id, fence);
+        concerned
+    }
+
+    /// Forgets a fence; gives those who have to leave.
+    pub fn forget(&mut self, id: &str) -> BTreeSet<Subject> {
+        if let Some(fence) = self.fences.remove(id) {
+            self.vertices -= fence.geometry.vertices();
+        }
+        self.shapes.remove(&id.to_owned());
+        self.inside.get(id).cloned().unwrap_or_default()
+    }
+
+    /// Notes where a subject is. `false` where it was seen later already.
+    pub fn see(&mut self, observation: &Observation) -> bool {
+        let subject = &observation.subject;
+        if self.seen.get(subject).is_some_and(|seen| seen.at > observation.at) {
+            return false;
+        }
+        match observation.point {
+            Some(point) => {
+                self.places.insert(subject.clone(), point);
+                self.seen.insert(subject.clone(), observation.clone());
+            }
+            None => {
+                self.places.remove(subject);
+                // What is nowhere stays known only until it has left: subjects come and go for ever.
+                if self.members.contains_key(subject) {
+                    self.seen.insert(subject.clone(), observation.clone());
+                } else {
+                    self.seen.remove(subject);
+                }
+            }
+        }
+        true
+    }
+
+    pub fn seen(&self, subject: &Subject) -> Option<&Observation> {
+        self.seen.get(subject)
+    }
+
+    /// What a subject's place means: `None` where it enters and leaves nothing.
+    pub fn judge(&self, seen: &Observation, reason: Reason, now: Millis) -> Option<Crossing> {
+        let none = BTreeMap::new();
+        let before = self.members.get(&seen.subject).map_or(&none, |member| &member.fences);
+        let around = seen.point.map(|point| self.shapes.containing(&point)).unwrap_or_default();
+        let around = around.into_iter().filter_map(|id| self.fences.get(id)).filter(|fence| fence.takes(seen));
+        let around: BTreeMap<&str, &Arc<Fence>> = around.map(|fence| (fence.id.as_str(), fence)).collect();
+        let left = before.keys().filter(|id| !around.contains_key(id.as_str()));
+        let left: Vec<Event> =
+            left.map(|id| event("geofence.left", id, self.fences.get(id), seen, reason, now)).collect();
+        let entered = around.iter().filter(|(id, _)| !before.contains_key(**id));
+        let entered: Vec<Event> =
+            entered.map(|(id, fence)| event("geofence.entered", id, Some(fence), seen, reason, now)).collect();
+        let events = [left, entered].concat();
+        let since = |id: &str| before.get(id).copied().unwrap_or(now);
+        let fences = around.keys().map(|&id| (id.to_owned(), since(id))).collect();
+        (!events.is_empty()).then(|| Crossing { member: Member { seen: seen.clone(), fences }, events })
+    }
+
+    /// Takes over what was stored of a subject.
+    pub fn take(&mut self, member: Member) {
+        let subject = member.seen.subject.clone();
+        let before = self.members.remove(&subject).map(|member| member.fences).unwrap_or_default();
+        for id in before.keys().filter(|id| !member.fences.contains_key(*id)) {
+            if let Some(inside) = self.inside.get_mut(id) {
+                inside.remove(&subject);
+                if inside.is_empty() {
+                    self.inside.remove(id);
+                }
+            }
+        }
+        for id in member.fences.keys() {
+            self.inside.entry(id.clone()).or_default().insert(subject.clone());
+        }
+        if member.fences.is_empty() {
+            if self.seen.get(&subject).is_some_and(|seen| seen.point.is_none()) {
+                self.seen.remove(&subject);
+            }
+        } else {
+            self.members.insert(subject, member);
+        }
+    }
+
+    /// Reads back who was inside, as of when it was stored.
+    pub fn restore(&mut self, member: Member) -> Subject {
+        let (subject, seen) = (member.seen.subject.clone(), member.seen.clone());
+        self.take(member);
+        self.see(&seen);
+        subject
+    }
+}
+
+fn event(name: &str, id: &str, fence: Option<&Arc<Fence>>, seen: &Observation, reason: Reason, now: Millis) -> Event {
+    let reason = match (reason, seen.point) {
+        (_, None) => "gone",
+        (Reason::Moved, _) => "moved",
+        (Reason::FenceChanged, _) => "geofence_changed",
+    };
+    let data = json!({
+        "geofence_id": id,
+        "geofence_name": fence.map(|fence| &fence.name),
+        "geofence_kind": fence.and_then(|fence| fence.kind.as_ref()),
+        "subject_type": seen.subject.kind.name(),
+        "subject_id": seen.subject.id,
+        "point": seen.point,
+        "seen_at": seen.at,
+        "reason": reason,
+    });
+    let bbox = seen.point.map(|point| [point.lon, point.lat, point.lon, point.lat]);
+    Event::new(name, now, seen.channels(), &data).with(Traits { bbox, ..Traits::default() })
+}

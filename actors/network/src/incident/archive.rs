@@ -1,0 +1,64 @@
+//! What has long been over: in the store, and read from there.
+
+use std::sync::Arc;
+
+use muster_store::{Order, Record, Scan, StoreError, StoreHandle, Tree};
+
+use super::access::visible;
+use super::record::Incident;
+use super::state::{Filter, Network};
+use muster_core::page::{Page, PageAsk};
+use muster_identity::By;
+
+/// Rows read at a time, and looked at for one page: a page may be short of its limit and still have a next one.
+const ROWS: usize = 200;
+const MAX_LOOKED_AT: usize = 5_000;
+
+/// An incident that is not in memory.
+pub(super) fn read(store: &StoreHandle, id: &str) -> Result<Option<Incident>, StoreError> {
+    if !id.starts_with("inc_") {
+        return Ok(None);
+    }
+    store.get(Tree::Incidents, id.as_bytes())?.map(|rec| Incident::decode(&rec)).transpose()
+}
+
+/// A page of everything, newest first, of which what is in memory counts as it is there.
+pub(super) fn list(
+    store: &StoreHandle,
+    network: &Network,
+    filter: &Filter,
+    ask: &PageAsk,
+    by: &By,
+) -> Result<Page<Arc<Incident>>, StoreError> {
+    let (mut items, mut looked_at) = (Vec::new(), 0);
+    let mut from = ask.after.as_ref().map(|after| after.clone().into_bytes());
+    loop {
+        let scan = Scan { prefix: b"inc_".to_vec(), from: from.take(), limit: ROWS, order: Order::Descending };
+        let page = store.scan(Tree::Incidents, &scan)?;
+        for (key, rec) in &page.items {
+            let id = String::from_utf8_lossy(key);
+            if ask.after.as_deref() == Some(&*id) {
+                continue;
+            }
+            looked_at += 1;
+            let incident = match network.get(&id) {
+                Some(known) => Arc::clone(known),
+                None => Arc::new(Incident::decode(rec)?),
+            };
+            if visible(&incident, by) && filter.lets(&incident) {
+                if items.len() == ask.limit {
+                    let next = items.last().map(|last: &Arc<Incident>| last.id.clone());
+                    return Ok(Page { items, next });
+                }
+                items.push(incident);
+            }
+            if looked_at >= MAX_LOOKED_AT {
+                return Ok(Page { items, next: Some(id.into_owned()) });
+            }
+        }
+        from = page.next;
+        if from.is_none() {
+            return Ok(Page { items, next: None });
+        }
+    }
+}

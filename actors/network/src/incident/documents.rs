@@ -1,0 +1,95 @@
+//! Alerts as documents: CAP in and out, the Atom feed.
+
+use muster_cap::{CapError, Entry, Feed};
+
+use super::messages::{AlertFilter, Answer, What};
+use super::service::Incidents;
+use crate::alert::{AlertRecord, from_cap, to_xml};
+use muster_core::ids::{IdKind, new_id};
+use muster_core::page::PageAsk;
+use muster_core::{Error, Kind};
+use muster_identity::By;
+
+/// Most entries of the feed: the newest.
+const MAX_ENTRIES: usize = 200;
+
+impl Incidents {
+    /// Takes a CAP document. Idempotent by its identifier, sender and time.
+    ///
+    /// # Errors
+    /// `Invalid` names the element; `Forbidden`; `Conflict` where it refers to another sender's message.
+    pub async fn import(&self, by: By, document: &[u8]) -> Result<Answer, Error> {
+        let alert = muster_cap::parse(document).map_err(|error| refused(&error))?;
+        // It was parsed, so it is UTF-8.
+        let xml = String::from_utf8_lossy(document).into_owned();
+        let message = Box::new(from_cap(alert, new_id(IdKind::Alert), by.id(), self.clock.now()));
+        self.write(by, None, What::Import { message, xml }).await
+    }
+
+    /// An alert's document: an imported one as it was received.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn document(&self, by: By, alert: String) -> Result<String, Error> {
+        let alert = self.alert(by, alert).await?;
+        self.written(&alert)
+    }
+
+    /// The newest document of an incident; where none was sent, one with the status Draft, which nobody acts on.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn incident_document(&self, by: By, id: String) -> Result<String, Error> {
+        let alert = self.newest(by, id).await?;
+        self.written(&alert)
+    }
+
+    /// The public's alerts that say what is to be done now, as an Atom feed. `base` is the server's address.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn atom(&self, by: By, base: &str) -> Result<String, Error> {
+        let filter = AlertFilter { active: Some(true), public: Some(true), ..AlertFilter::default() };
+        let page = self.alerts(by, filter, PageAsk { limit: MAX_ENTRIES, after: None }).await?;
+        let updated = page.items.iter().map(|alert| alert.sent).max();
+        let feed = Feed {
+            id: format!("{base}/api/v1/alerts/feed.atom"),
+            title: "Alerts".to_owned(),
+            author: self.sender_name.to_string(),
+            updated: updated.unwrap_or_default().rfc3339(),
+            link: format!("{base}/api/v1/alerts/feed.atom"),
+            entries: page.items.iter().map(|alert| entry(alert, base)).collect(),
+        };
+        Ok(feed.to_xml())
+    }
+
+    fn written(&self, alert: &AlertRecord) -> Result<String, Error> {
+        if let Some(xml) = self.received(alert)? {
+            return Ok(xml);
+        }
+        to_xml(alert).map_err(|error| {
+            tracing::error!(alert = %alert.id, %error, "an alert is no CAP document");
+            Error::new(Kind::Internal, format!("the alert cannot be said in CAP: {error}"))
+        })
+    }
+}
+
+/// A document that is no CAP alert.
+fn refused(error: &CapError) -> Error {
+    Error::field(Kind::Invalid, &["body", &error.place], error.why.clone(), serde_json::Value::Null)
+        .coded("invalid_cap")
+}
+
+fn entry(alert: &AlertRecord, base: &str) -> Entry {
+    let info = alert.info.as_ref();
+    let title = info.and_then(|info| info.headline.clone()).or_else(|| info.map(|info| info.event.clone()));
+    Entry {
+        id: format!("urn:muster:alert:{}", alert.id),
+        title: title.unwrap_or_else(|| alert.identifier.clone()),
+        updated: alert.sent.rfc3339(),
+        published: alert.sent.rfc3339(),
+        summary: info.and_then(|info| info.description.clone()),
+        link: format!("{base}/api/v1/alerts/{}.cap", alert.id),
+        categories: info.iter().flat_map(|info| &info.category).map(|term| term.name().to_owned()).collect(),
+    }
+}

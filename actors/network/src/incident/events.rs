@@ -1,0 +1,109 @@
+//! What the feed is told of incidents and alerts, and on which channels.
+
+use serde_json::{Map, Value, json};
+
+use super::act::Changed;
+use super::record::{Audience, Incident};
+use crate::alert::{AlertChange, AlertRecord, Scope, Severity};
+use muster_core::event::{Event, Traits};
+
+/// What those who may see every public incident follow.
+pub const PUBLIC: &str = "incidents";
+/// What those who may write incidents follow besides.
+pub const RESTRICTED: &str = "incidents.restricted";
+/// What everybody who may read alerts follows: nothing but actual ones for the public.
+pub const ALERTS: &str = "alerts";
+
+/// The channel of one incident.
+pub fn own(id: &str) -> String {
+    format!("incidents:{id}")
+}
+
+const fn shared(audience: Audience) -> Option<&'static str> {
+    match audience {
+        Audience::Public => Some(PUBLIC),
+        Audience::Restricted => Some(RESTRICTED),
+        Audience::Private => None,
+    }
+}
+
+/// The events of a change. Where its audience changes, the old one is told that it is gone, the new one all of it.
+pub fn of(changed: &Changed) -> Vec<Event> {
+    let after = &changed.after;
+    let now = shared(after.audience());
+    let Some(before) = &changed.before else {
+        return vec![event("incident.created", after, &[now], &whole(after))];
+    };
+    let then = shared(before.audience());
+    let patch =
+        json!({ "id": after.id, "version": after.version, "patch": patch(before, after), "entry": changed.entry });
+    if now == then {
+        return vec![event(changed.event, after, &[now], &patch)];
+    }
+    let mut events = Vec::new();
+    if then.is_some() {
+        let gone = json!({ "id": after.id, "version": after.version });
+        events.push(Event::new("incident.withdrawn", after.updated_at, channels(None, &[then]), &gone));
+    }
+    if now.is_some() {
+        events.push(silent(
+            after,
+            Event::new("incident.created", after.updated_at, channels(None, &[now]), &whole(after)),
+        ));
+    }
+    events.push(event(changed.event, after, &[None], &patch));
+    events
+}
+
+fn channels(own: Option<String>, shared: &[Option<&str>]) -> Vec<String> {
+    shared.iter().flatten().map(|&name| name.to_owned()).chain(own).collect()
+}
+
+fn event(name: &str, incident: &Incident, shared: &[Option<&str>], data: &Value) -> Event {
+    silent(incident, Event::new(name, incident.updated_at, channels(Some(own(&incident.id)), shared), data))
+}
+
+/// Says what filters look at. A silenced incident is never urgent.
+fn silent(incident: &Incident, event: Event) -> Event {
+    let severity = incident.severity.map(Severity::rank);
+    let event =
+        event.with(Traits { bbox: incident.bbox.map(muster_geo::BBox::to_array), severity, ..Traits::default() });
+    let silenced = incident.silenced_until.is_some_and(|until| until > incident.updated_at);
+    let urgent = incident.severity == Some(Severity::Extreme) && incident.audience() == Audience::Public;
+    if urgent && !silenced { event.urgent() } else { event }
+}
+
+fn whole(incident: &Incident) -> Value {
+    json!({ "id": incident.id, "version": incident.version, "data": incident })
+}
+
+/// The fields that differ, as they are now.
+fn patch(before: &Incident, after: &Incident) -> Map<String, Value> {
+    let (Value::Object(before), Value::Object(after)) = (json!(before), json!(after)) else { return Map::new() };
+    after.into_iter().filter(|(field, value)| before.get(field) != Some(value)).collect()
+}
+
+/// The event of an alert's change. What waits for a second person, and what is not for the public, is told to those
+/// who work on it only.
+pub fn of_alert(change: &AlertChange) -> Option<Event> {
+    let alert = &change.after;
+    let name = change.event?;
+    let own = alert.incident_id.as_deref().map(own);
+    let channels = match alert.scope {
+        _ if alert.is_public() => channels(own, &[Some(ALERTS)]),
+        Scope::Public | Scope::Restricted => channels(None, &[Some(RESTRICTED)]),
+        Scope::Private => channels(own, &[]),
+    };
+    let data = json!({ "id": alert.id, "version": alert.version, "data": alert, "supersedes": change.supersedes });
+    let event = Event::new(name, change.at, channels, &data).with(traits(alert));
+    let urgent = alert.is_public() && alert.severity() == Some(Severity::Extreme);
+    Some(if urgent { event.urgent() } else { event })
+}
+
+fn traits(alert: &AlertRecord) -> Traits {
+    Traits {
+        bbox: alert.bbox().map(muster_geo::BBox::to_array),
+        severity: alert.severity().map(Severity::rank),
+        ..Traits::default()
+    }
+}

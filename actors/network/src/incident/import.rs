@@ -1,0 +1,235 @@
+//! CAP messages from elsewhere: kept once each, and what they mean for incidents. Pure.
+//!
+//! What is imported is never published again from here: it reaches neither the public's channel nor its feed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::act::Changed;
+use super::change::done;
+use super::edit::Edit;
+use super::kind::IncidentKind;
+use super::moves::{Action, State};
+use super::parts::Via;
+use super::plan::Plan;
+use super::record::Incident;
+use super::report::{Report, attach};
+use super::state::{Asked, Network};
+use crate::alert::{AlertChange, AlertInfo, AlertRecord, AlertState, MAX_PARKED, MsgType, Status};
+use muster_core::principal::Permission;
+use muster_core::{Error, Kind};
+use muster_identity::By;
+
+/// What came of an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It opened an incident, or changed one.
+    Taken,
+    /// It is kept and changes nothing.
+    Stored,
+    /// It waits for the message that it refers to.
+    Parked,
+    /// It was here already.
+    Known,
+}
+
+impl Network {
+    /// Takes a message. `message` is a record with an id of its own, not yet in a state; gives the id that it is kept by.
+    ///
+    /// # Errors
+    /// `Forbidden`; `Invalid` of an Update or Cancel that refers to nothing; `Conflict` where it refers to another
+    /// sender's message, or too much waits already.
+    pub(super) fn import(
+        &self,
+        message: AlertRecord,
+        xml: String,
+        asked: Asked<'_>,
+    ) -> Result<(Plan, String, Fate), Error> {
+        asked.by.require(Permission::IncidentsWrite)?;
+        let known = self.alerts.named(&message.reference());
+        if let Some(known) = known.filter(|known| known.state != AlertState::Lapsed) {
+            return Ok((Plan::default(), known.id.clone(), Fate::Known));
+        }
+        let id = message.id.clone();
+        let mut plan = Plan::default();
+        let fate = match message.msg_type {
+            MsgType::Alert => self.opened(message, &mut plan, asked)?,
+            MsgType::Update | MsgType::Cancel => self.referring(message, &mut plan, asked)?,
+            MsgType::Ack | MsgType::Error => self.stored(message, &mut plan, asked),
+        };
+        if let Some(own) = plan.alerts.iter_mut().find(|change| change.after.id == id) {
+            own.document = Some(xml);
+        }
+        Ok((plan, id, fate))
+    }
+
+    fn stored(&self, mut message: AlertRecord, plan: &mut Plan, asked: Asked<'_>) -> Fate {
+        message.state = AlertState::Stored;
+        plan.alerts.push(AlertChange::new(message, asked.now, None));
+        Fate::Stored
+    }
+
+    /// An Alert: an incident where it is an actual one; and whatever waited for it follows.
+    fn opened(&self, mut message: AlertRecord, plan: &mut Plan, asked: Asked<'_>) -> Result<Fate, Error> {
+        let mut fate = Fate::Stored;
+        if message.status == Status::Actual {
+            let named = message.incidents.iter().find_map(|name| self.open_of(name, asked.by));
+            let changed = match named {
+                Some(open) => attached(open, &message, asked),
+                None => self.triaged(&message, asked)?,
+            };
+            message.incident_id = Some(changed.after.id.clone());
+            plan.incidents.push(changed);
+            fate = Fate::Taken;
+        }
+        let waiting = self.alerts.waiting_for(&message.reference());
+        message.state = AlertState::Stored;
+        let sender = message.sender.clone();
+        let (incident, status) = (message.incident_id.clone(), message.status);
+        plan.alerts.push(AlertChange::new(message, asked.now, None));
+        for parked in waiting.iter().filter(|parked| parked.sender == sender) {
+            let mut change = AlertChange::moved(parked, AlertState::Stored, asked.now, None);
+            change.after.incident_id.clone_from(&incident);
+            if parked.status == status {
+                adopt(plan, parked, asked);
+            }
+            plan.alerts.push(change);
+        }
+        Ok(fate)
+    }
+
+    fn triaged(&self, message: &AlertRecord, asked: Asked<'_>) -> Result<Changed, Error> {
+        let said = message.info.as_ref().map(edit_of).unwrap_or_default();
+        let report = Report {
+            said,
+            via: Some(Via::Cap),
+            source_ref: Some(message.identifier.chars().take(200).collect()),
+            ..Report::default()
+        };
+        let mut changed = self.create(report, asked)?;
+        let now = asked.now;
+        changed.after.enter(State::Triaged, now);
+        link(&mut changed, message);
+        if let Some(entry) = &mut changed.entry {
+            entry.kind = "import".to_owned();
+            entry.to = Some(State::Triaged);
+            entry.data = json!({ "alert": message.id, "identifier": message.identifier, "sender": message.sender });
+        }
+        Ok(changed)
+    }
+
+    /// An Update or Cancel: of the first message that it refers to and that is here.
+    fn referring(&self, mut message: AlertRecord, plan: &mut Plan, asked: Asked<'_>) -> Result<Fate, Error> {
+        if message.references.is_empty() {
+            return Err(Error::field(Kind::Invalid, &["body", "references"], "must name what it follows", "".into()));
+        }
+        let Some(referred) = message.references.iter().find_map(|reference| self.alerts.named(reference)) else {
+            if self.alerts.parked() >= MAX_PARKED {
+                let message = "too many messages wait for others already: send the one that it refers to first";
+                return Err(Error::new(Kind::Conflict, message).coded("cap_unreferenced"));
+            }
+            message.state = AlertState::Parked;
+            message.waits_until = Some(asked.now.plus(self.settings.parked_for));
+            plan.alerts.push(AlertChange::new(message, asked.now, None));
+            return Ok(Fate::Parked);
+        };
+        if referred.sender != message.sender {
+            let message = "it refers to another sender's message: only who sent one updates or cancels it";
+            return Err(Error::new(Kind::Conflict, message).coded("cap_foreign_reference"));
+        }
+        // An exercise never moves what is actual.
+        let applies = referred.status == message.status && message.status == Status::Actual;
+        let incident = referred.incident_id.as_deref().filter(|_| applies).and_then(|id| self.get(id));
+        let Some(incident) = incident else { return Ok(self.stored(message, plan, asked)) };
+        message.incident_id = Some(incident.id.clone());
+        let next = incident.advanced(asked.now);
+        plan.incidents.push(done(incident, next, asked, "import", None, json!({}), "incident.updated"));
+        let canceled = adopt(plan, &message, asked) == Some(State::Canceled) && incident.state.is_open();
+        self.follow(plan, if canceled { Action::Cancel } else { Action::Edit }, asked);
+        self.stored(message, plan, asked);
+        Ok(Fate::Taken)
+    }
+}
+
+/// An Alert that names an open incident by its `dedup_key` is one more report of it.
+fn attached(open: &std::sync::Arc<Incident>, message: &AlertRecord, asked: Asked<'_>) -> Changed {
+    let said = message.info.as_ref().map(edit_of).unwrap_or_default();
+    let source_ref = Some(message.identifier.chars().take(200).collect());
+    let mut changed = attach(open, Report { said, source_ref, ..Report::default() }, asked);
+    if changed.after.cap.identifier.is_none() {
+        link(&mut changed, message);
+    }
+    if let Some(entry) = &mut changed.entry {
+        entry.kind = "import".to_owned();
+        entry.data = json!({ "alert": message.id, "identifier": message.identifier, "sender": message.sender });
+    }
+    changed
+}
+
+/// Lets a message change the incident that a plan changes last; gives the state that it is left in.
+fn adopt(plan: &mut Plan, message: &AlertRecord, asked: Asked<'_>) -> Option<State> {
+    let changed = plan.incidents.last_mut()?;
+    let incident = &mut changed.after;
+    let open = incident.state.is_open();
+    if open && message.msg_type == MsgType::Update {
+        // What CAP says badly is left as it was: the sender's message is kept whole beside it.
+        let mut next = incident.clone();
+        if message.info.as_ref().is_some_and(|info| edit_of(info).apply(&mut next, &By::System).is_ok()) {
+            *incident = next;
+        }
+    }
+    if open && message.msg_type == MsgType::Cancel {
+        incident.ack = None;
+        incident.closed_at = Some(asked.now);
+        incident.enter(State::Canceled, asked.now);
+        changed.event = if changed.before.is_some() { "incident.canceled" } else { changed.event };
+    }
+    let state = incident.state;
+    // What is over is only annotated.
+    if open {
+        link(changed, message);
+    }
+    if let Some(entry) = &mut changed.entry {
+        entry.from = changed.before.as_ref().map(|before| before.state).filter(|from| *from != state);
+        entry.to = entry.to.and(Some(state)).or(entry.from.and(Some(state)));
+        entry.data = json!({ "alert": message.id, "identifier": message.identifier, "msg_type": message.msg_type });
+    }
+    Some(state)
+}
+
+fn link(changed: &mut Changed, message: &AlertRecord) {
+    let cap = &mut changed.after.cap;
+    cap.identifier = Some(message.identifier.clone());
+    cap.sender = Some(message.sender.clone());
+    cap.references = message.references.clone();
+    cap.last_msg_type = Some(message.msg_type);
+}
+
+/// What an imported message says of an incident, within an incident's bounds.
+fn edit_of(info: &AlertInfo) -> Edit {
+    let cut = |text: &str, most: usize| -> String {
+        text.chars().filter(|c| !c.is_control() || *c == '\n').take(most).collect()
+    };
+    let line = |text: &str| cut(&text.replace(['\n', '\r', '\t'], " "), super::checks::LINE);
+    let title = info.headline.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or(&info.event);
+    let text = |text: &Option<String>| {
+        text.as_deref().map(|text| cut(text, super::checks::TEXT)).filter(|t| !t.trim().is_empty())
+    };
+    Edit {
+        title: Some(line(title)),
+        summary: text(&info.description),
+        kind: Some(IncidentKind::of(&info.event, &info.category)),
+        category: Some(info.category.clone()).filter(|categories| !categories.is_empty()),
+        severity: Some(info.severity),
+        urgency: Some(info.urgency),
+        certainty: Some(info.certainty),
+        geometry: info.geometry.clone().map(Some),
+        area_desc: info.area_desc.as_deref().map(|area| Some(line(area))),
+        onset: info.onset.map(Some),
+        effective: info.effective.map(Some),
+        expires: info.expires.map(Some),
+        instruction: text(&info.instruction).map(Some),
+        ..Edit::default()
+    }
+}

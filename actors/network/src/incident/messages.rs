@@ -1,0 +1,141 @@
+//! What the actor of incidents and alerts is asked, and what it answers.
+
+use std::sync::Arc;
+
+use actix::Message;
+use muster_geo::BBox;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::act::Move;
+use super::change::ResourceAct;
+use super::edit::Edit;
+use super::import::Fate;
+use super::record::Incident;
+use super::report::Report;
+use super::state::Filter;
+use super::warn::Draft;
+use crate::alert::{AlertRecord, Severity};
+use muster_core::Error;
+use muster_core::idempotency::Idempotency;
+use muster_core::page::{Page, PageAsk};
+use muster_core::precondition::IfMatch;
+use muster_feed::{Denied, SnapshotAsk};
+use muster_identity::By;
+
+/// A change.
+#[derive(Debug)]
+pub(super) enum What {
+    Report(Box<Report>),
+    Act { id: String, if_match: IfMatch, mv: Box<Move> },
+    Edit { id: String, if_match: IfMatch, edit: Box<Edit>, note: Option<String> },
+    Resources { id: String, if_match: IfMatch, what: ResourceAct },
+    Note { id: String, text: String, data: Value },
+    Publish { id: String, draft: Box<Draft> },
+    Confirm { alert: String },
+    Reject { alert: String, reason: String },
+    Import { message: Box<AlertRecord>, xml: String },
+}
+
+impl What {
+    /// The incident that it names.
+    pub(super) fn incident(&self) -> Option<&str> {
+        match self {
+            Self::Act { id, .. }
+            | Self::Edit { id, .. }
+            | Self::Resources { id, .. }
+            | Self::Note { id, .. }
+            | Self::Publish { id, .. } => Some(id),
+            Self::Report(_) | Self::Confirm { .. } | Self::Reject { .. } | Self::Import { .. } => None,
+        }
+    }
+}
+
+/// Changes something; answered when it is durable.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Answer, Error>")]
+pub(super) struct Write {
+    pub by: By,
+    pub idempotency: Option<Idempotency>,
+    pub what: What,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The incident as it is now.
+    pub incident: Option<Arc<Incident>>,
+    /// The alert that it was about.
+    pub alert: Option<Arc<AlertRecord>>,
+    /// The report was one more of an incident that was there.
+    pub attached: bool,
+    /// Of an import.
+    pub fate: Option<Fate>,
+    /// This answer was given before, to the same `Idempotency-Key`.
+    #[serde(skip)]
+    pub replayed: bool,
+}
+
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Arc<Incident>, Error>")]
+pub(super) struct Get {
+    pub id: String,
+    pub by: By,
+}
+
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Page<Arc<Incident>>, Error>")]
+pub(super) struct List {
+    pub filter: Filter,
+    pub page: PageAsk,
+    pub by: By,
+}
+
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Arc<AlertRecord>, Error>")]
+pub(super) struct GetAlert {
+    pub id: String,
+    pub by: By,
+}
+
+/// Which alerts a list shows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AlertFilter {
+    /// Says what is to be done now, or does not.
+    pub active: Option<bool>,
+    /// This or graver.
+    pub severity: Option<Severity>,
+    pub bbox: Option<BBox>,
+    pub incident: Option<String>,
+    /// What the public's feed shows, and nothing else.
+    pub public: Option<bool>,
+}
+
+#[derive(Debug, Message)]
+#[rtype(result = "Page<Arc<AlertRecord>>")]
+pub(super) struct ListAlerts {
+    pub filter: AlertFilter,
+    pub page: PageAsk,
+    pub by: By,
+}
+
+/// The newest message of an incident; a draft of one where there is none.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Arc<AlertRecord>, Error>")]
+pub(super) struct Newest {
+    pub id: String,
+    pub by: By,
+}
+
+/// The state of a channel. Whoever drops it unanswered says so to the one who asked.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct Snapshot(pub(super) Option<SnapshotAsk>);
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        if let Some(ask) = self.0.take() {
+            ask.reply.send(Err(Denied::Unavailable));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Where incidents are, as geofences are told. Pure.
+
+use super::act::Changed;
+use super::record::{Audience, Incident};
+use crate::geofence;
+use crate::geofence::{Observation, SubjectKind};
+
+/// Where an incident is: the centroid of its geometry while it is open, nowhere once it is over.
+pub(super) fn of(incident: &Incident) -> Observation {
+    let point =
+        incident.geometry.as_ref().filter(|_| incident.state.is_open()).and_then(muster_geo::Geometry::centroid);
+    let audience = match incident.audience() {
+        Audience::Public => geofence::Audience::All,
+        Audience::Restricted => geofence::Audience::Restricted,
+        Audience::Private => geofence::Audience::Own,
+    };
+    let id = incident.id.as_str().into();
+    Observation::of(SubjectKind::Incident, &id, point, incident.updated_at).tagged(&incident.tags).to(audience)
+}
+
+/// What a change means for who is inside; `None` where it means nothing.
+pub(super) fn moved(changed: &Changed) -> Option<Observation> {
+    let after = of(&changed.after);
+    let Some(before) = changed.before.as_deref().map(of) else { return after.point.is_some().then_some(after) };
+    let same = before.point == after.point && before.tags == after.tags && before.audience == after.audience;
+    (!same).then_some(after)
+}

@@ -1,0 +1,42 @@
+//! What one request changes: committed as one batch, then taken over and told.
+
+use super::act::Changed;
+use crate::alert::{AlertChange, AlertRecord, AlertState};
+use muster_core::audit::AuditEntry;
+
+/// Changes that become durable together.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// In the order in which they are told; at most one of each incident.
+    pub(super) incidents: Vec<Changed>,
+    pub(super) alerts: Vec<AlertChange>,
+    pub(super) audit: Vec<AuditEntry>,
+}
+
+impl Plan {
+    pub(super) fn of(changed: Changed) -> Self {
+        Self { incidents: vec![changed], ..Self::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.incidents.is_empty() && self.alerts.is_empty()
+    }
+
+    /// Publishes a message: it takes the place of the one that stood, and its incident's record tells of it.
+    pub(super) fn publish(&mut self, alert: AlertRecord, live: Option<&AlertRecord>, event: &'static str) {
+        let at = alert.made_at.max(alert.sent);
+        if let Some(changed) = self.incidents.last_mut() {
+            let cap = &mut changed.after.cap;
+            cap.identifier = Some(alert.identifier.clone());
+            cap.sender = Some(alert.sender.clone());
+            cap.references = alert.references.clone();
+            cap.last_msg_type = Some(alert.msg_type);
+        }
+        let mut change = AlertChange::new(alert, at, Some(event));
+        if let Some(live) = live {
+            change.supersedes = vec![live.id.clone()];
+            self.alerts.push(AlertChange::moved(live, AlertState::Superseded, at, None));
+        }
+        self.alerts.push(change);
+    }
+}

@@ -1,0 +1,56 @@
+//! The state of a channel, as its subscribers begin with it.
+
+use serde::Serialize;
+
+use super::access::sees;
+use super::events::{ALERTS, PUBLIC, RESTRICTED};
+use super::moves::State;
+use super::record::{Audience, Incident};
+use super::state::Network;
+use muster_core::Millis;
+use muster_core::principal::Permission;
+use muster_core::principal::Viewer;
+use muster_feed::{Denied, StateItem};
+
+/// Most items of one state: the newest.
+const MAX_ITEMS: usize = 10_000;
+
+/// What goes on still: open, or resolved and not yet closed. What is over is read by the list.
+const fn goes_on(incident: &Incident) -> bool {
+    incident.state.is_open() || matches!(incident.state, State::Resolved)
+}
+
+/// # Errors
+/// `NotFound`: no such channel, or not for the viewer to know of.
+pub(super) fn of(network: &Network, channel: &str, viewer: &Viewer, now: Millis) -> Result<Vec<StateItem>, Denied> {
+    let needs = |permission| if viewer.permissions.has(permission) { Ok(()) } else { Err(Denied::NotFound) };
+    let shared = |audience: Audience| {
+        let found = network.all().filter(|incident| incident.audience() == audience && goes_on(incident));
+        let newest: Vec<_> = found.collect();
+        let from = newest.len().saturating_sub(MAX_ITEMS);
+        newest.into_iter().skip(from).map(|incident| item(&incident.id, incident.version, &**incident)).collect()
+    };
+    match channel {
+        PUBLIC => needs(Permission::IncidentsRead).map(|()| shared(Audience::Public)),
+        RESTRICTED => needs(Permission::IncidentsWrite).map(|()| shared(Audience::Restricted)),
+        ALERTS => {
+            needs(Permission::AlertsRead)?;
+            let active = network.alerts.before(None).filter(|alert| alert.is_public() && alert.is_active(now));
+            Ok(active.take(MAX_ITEMS).map(|alert| item(&alert.id, alert.version, &**alert)).collect())
+        }
+        _ => {
+            let id = channel.strip_prefix("incidents:").ok_or(Denied::NotFound)?;
+            let found = network.get(id).filter(|incident| sees(incident, &viewer.id, viewer.permissions));
+            let incident = found.ok_or(Denied::NotFound)?;
+            Ok(vec![item(id, incident.version, &**incident)])
+        }
+    }
+}
+
+fn item(id: &str, version: u64, data: &impl Serialize) -> StateItem {
+    let data = serde_json::value::to_raw_value(data).unwrap_or_else(|error| {
+        tracing::error!(id, %error, "a record is no JSON");
+        serde_json::value::RawValue::NULL.to_owned()
+    });
+    StateItem { id: id.to_owned(), version, data }
+}

@@ -1,0 +1,171 @@
+//! All incidents and alerts, and the ways in which they are found. Pure: what is asked of it makes a [`Plan`], which the
+//! actor commits and then has it take over.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use muster_geo::BBox;
+
+use super::access::{not_found, visible};
+use super::kind::IncidentKind;
+use super::moves::State;
+use super::plan::Plan;
+use super::record::Incident;
+use super::settings::Settings;
+use crate::alert::{AlertBook, AlertRecord, Severity};
+use muster_core::ids::IdKind;
+use muster_core::page::{Page, PageAsk};
+use muster_core::{Error, Millis};
+use muster_identity::By;
+
+/// Who asks, when, and where new identifiers come from.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) by: &'a By,
+    pub(super) now: Millis,
+    pub(super) new_id: &'a dyn Fn(IdKind) -> String,
+}
+
+/// Which incidents a list shows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filter {
+    /// Any of these; all where empty.
+    pub states: Vec<State>,
+    pub kind: Option<IncidentKind>,
+    pub min_severity: Option<Severity>,
+    pub bbox: Option<BBox>,
+    /// Changed at or after.
+    pub since: Option<Millis>,
+    /// Assigned to, or commanded by.
+    pub assignee: Option<String>,
+    pub tag: Option<String>,
+}
+
+impl Filter {
+    /// Whether it may show what is over.
+    pub(super) fn looks_back(&self) -> bool {
+        let goes_on = |state: &State| state.is_open() || *state == State::Resolved;
+        self.states.is_empty() || !self.states.iter().all(goes_on)
+    }
+
+    pub(super) fn lets(&self, incident: &Incident) -> bool {
+        let state = self.states.is_empty() || self.states.contains(&incident.state);
+        let kind = self.kind.is_none_or(|kind| kind == incident.kind);
+        let severe = |least: Severity| incident.severity.is_some_and(|severity| severity.rank() >= least.rank());
+        let near = |bbox: BBox| incident.bbox.is_some_and(|own| own.intersects(&bbox));
+        state
+            && kind
+            && self.min_severity.is_none_or(severe)
+            && self.bbox.is_none_or(near)
+            && self.since.is_none_or(|since| incident.updated_at >= since)
+            && self.assignee.as_ref().is_none_or(|id| incident.works(id))
+            && self.tag.as_ref().is_none_or(|tag| incident.tags.contains(tag))
+    }
+}
+
+/// The network's incidents and alerts.
+#[derive(Debug, Default)]
+pub(super) struct Network {
+    pub(super) settings: Settings,
+    incidents: BTreeMap<String, Arc<Incident>>,
+    /// The open incident of a key.
+    open: HashMap<String, String>,
+    acks: BTreeSet<(Millis, String)>,
+    /// What is over, by when it ended.
+    over: BTreeSet<(Millis, String)>,
+    /// Some of what is over is in the store only.
+    pub(super) archived: bool,
+    /// The last number of each year.
+    numbers: HashMap<String, u64>,
+    pub(super) alerts: AlertBook,
+}
+
+impl Network {
+    pub(super) fn new(settings: Settings, incidents: Vec<Incident>, alerts: Vec<AlertRecord>) -> Self {
+        let mut network = Self { settings, ..Self::default() };
+        incidents.into_iter().for_each(|incident| network.put(Arc::new(incident)));
+        alerts.into_iter().for_each(|alert| network.alerts.put(Arc::new(alert)));
+        network
+    }
+
+    /// Takes over what is durable.
+    pub(super) fn take(&mut self, plan: &Plan) {
+        plan.incidents.iter().for_each(|changed| self.put(Arc::new(changed.after.clone())));
+        plan.alerts.iter().for_each(|change| self.alerts.put(Arc::new(change.after.clone())));
+    }
+
+    /// Drops what has been over for so long that its place is the store.
+    pub(super) fn archive(&mut self, now: Millis) {
+        while let Some((ended, _)) = self.over.first()
+            && now.since(*ended) >= self.settings.keep_over
+        {
+            self.archived |= self.over.pop_first().is_some_and(|(_, id)| self.incidents.remove(&id).is_some());
+        }
+    }
+
+    /// Takes or brings back what is stored.
+    pub(super) fn put(&mut self, incident: Arc<Incident>) {
+        let id = incident.id.clone();
+        let before = self.incidents.get(&id).and_then(|before| before.ack.as_ref());
+        if let Some(ack) = before {
+            self.acks.remove(&(ack.expires_at, id.clone()));
+        }
+        if let Some(ended) = self.incidents.get(&id).and_then(|before| before.closed_at) {
+            self.over.remove(&(ended, id.clone()));
+        }
+        self.over.extend(incident.closed_at.map(|ended| (ended, id.clone())));
+        self.acks.extend(incident.ack.iter().map(|ack| (ack.expires_at, id.clone())));
+        if let Some(key) = &incident.dedup_key {
+            if incident.state.is_open() {
+                self.open.entry(key.clone()).or_insert_with(|| id.clone());
+            } else if self.open.get(key) == Some(&id) {
+                self.open.remove(key);
+            }
+        }
+        if let Some((year, number)) = incident.number.split_once('-') {
+            let last = self.numbers.entry(year.to_owned()).or_default();
+            *last = (*last).max(number.parse().unwrap_or(0));
+        }
+        self.incidents.insert(id, incident);
+    }
+
+    /// The next number of the year.
+    pub(super) fn number(&self, now: Millis) -> String {
+        let stamp = now.rfc3339();
+        let year = stamp.get(..4).unwrap_or_default();
+        format!("{year}-{:06}", self.numbers.get(year).copied().unwrap_or(0) + 1)
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&Arc<Incident>> {
+        self.incidents.get(id)
+    }
+
+    /// # Errors
+    /// `NotFound`: it is not there, or not for the asker to see.
+    pub(super) fn find(&self, id: &str, by: &By) -> Result<&Arc<Incident>, Error> {
+        self.incidents.get(id).filter(|incident| visible(incident, by)).ok_or_else(|| not_found(id))
+    }
+
+    /// The open incident of a key that a report of the asker's attaches to.
+    pub(super) fn open_of(&self, key: &str, by: &By) -> Option<&Arc<Incident>> {
+        self.incidents.get(self.open.get(key)?).filter(|incident| visible(incident, by))
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Incident>> {
+        self.incidents.values()
+    }
+
+    /// A page of what somebody may see, newest first; the cursor is the last id of the page before.
+    pub(super) fn list(&self, filter: &Filter, page: &PageAsk, by: &By) -> Page<Arc<Incident>> {
+        let end = page.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let newest_first = self.incidents.range::<str, _>((Bound::Unbounded, end)).rev().map(|(_, incident)| incident);
+        let shown = newest_first.filter(|incident| visible(incident, by) && filter.lets(incident));
+        Page::of(shown.cloned(), page.limit, |incident| incident.id.clone())
+    }
+
+    /// Acknowledgements that ran out, oldest first.
+    pub(super) fn unkept(&self, now: Millis) -> impl Iterator<Item = &Arc<Incident>> {
+        self.acks.iter().take_while(move |(at, _)| *at <= now).filter_map(|(_, id)| self.incidents.get(id))
+    }
+}

@@ -1,0 +1,30 @@
+//! What time alone does: acknowledgements run out, alerts end, proposals and what is parked lapse. Pure.
+
+use super::act::unacknowledge;
+use super::plan::Plan;
+use super::state::Network;
+use crate::alert::{AlertChange, AlertState};
+use muster_core::Millis;
+
+/// Most changes of one batch; the next tick goes on.
+const MAX_AT_ONCE: usize = 200;
+
+impl Network {
+    /// Everything that is due, within the bounds of a batch.
+    pub(super) fn tick(&self, now: Millis) -> Plan {
+        let incidents =
+            self.unkept(now).take(MAX_AT_ONCE).filter_map(|incident| unacknowledge(incident, now)).collect();
+        let due = self.alerts.overdue(now).take(MAX_AT_ONCE);
+        let alerts = due.filter_map(|alert| {
+            let (state, event) = match alert.state {
+                AlertState::PendingSecond => (AlertState::Lapsed, Some("alert.lapsed")),
+                AlertState::Parked => (AlertState::Lapsed, None),
+                AlertState::Published => (AlertState::Expired, Some("alert.expired")),
+                AlertState::Stored => (AlertState::Expired, None),
+                _ => return None,
+            };
+            Some(AlertChange::moved(alert, state, now, event))
+        });
+        Plan { incidents, alerts: alerts.collect(), audit: Vec::new() }
+    }
+}

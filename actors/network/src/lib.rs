@@ -1,0 +1,7 @@
+//! The disaster network: devices, incidents and the alerts issued for them, geofences, and firmware rollouts.
+
+pub mod alert;
+pub mod device;
+pub mod firmware;
+pub mod geofence;
+pub mod incident;

@@ -1,9 +1,0 @@
-//! The indexes beside a store, under faults and kills.
-
-mod checkpoints;
-mod faults;
-mod forgetting;
-mod properties;
-mod rebuilds;
-mod searches;
-pub(in crate::memory) mod site;

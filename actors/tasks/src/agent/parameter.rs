@@ -1,0 +1,171 @@
+//! Parameters of agents: `name:type:default`.
+
+use muster_engines::context::{Problem, Wrong};
+use muster_engines::grammar::{self, Range, Type};
+use serde_json::{Map, Value, json};
+
+use super::reference::is_name;
+use muster_core::FieldError;
+
+/// Problems told of one request's params.
+const MAX_PROBLEMS: usize = 50;
+
+/// One parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    pub name: String,
+    pub kind: Type,
+    pub given: Given,
+}
+
+/// What stands where a caller gives nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Given {
+    /// Nothing may: it has to be given.
+    Required,
+    /// `null`.
+    Optional,
+    /// The text of the instruction.
+    Task,
+    Default(Value),
+}
+
+/// Params, as far as they were given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Accepted {
+    /// With the defaults.
+    pub(super) params: Map<String, Value>,
+    /// Required ones that were not given.
+    pub(super) missing: Vec<String>,
+    /// What does not fit, or is not known, with its place below `body.params`.
+    pub(super) problems: Vec<FieldError>,
+}
+
+impl Parameter {
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("parameter {text:?} is not name:type:default");
+        let (name, rest) = text.split_once(':').ok_or_else(wrong)?;
+        let (kind, default) = rest.split_once(':').ok_or_else(wrong)?;
+        if !is_name(name) {
+            return Err(format!("parameter {text:?}: {name:?} is no name (small letters, digits, underscores)"));
+        }
+        let kind = grammar::parse_type(kind).map_err(|error| format!("parameter {text:?}: {error}"))?;
+        let given = match default {
+            "required" => Given::Required,
+            "null" => Given::Optional,
+            other => {
+                let value: Value = serde_json::from_str(other)
+                    .map_err(|_| format!("parameter {text:?}: its default is not JSON, null or required"))?;
+                if value == "$task" { Given::Task } else { Given::Default(value) }
+            }
+        };
+        if let Given::Default(value) = &given
+            && let Some(problem) = grammar::check(&kind, Range::default(), value).first()
+        {
+            return Err(format!("parameter {text:?}: its default {}", problem.message));
+        }
+        Ok(Self { name: name.to_owned(), kind, given })
+    }
+
+    fn default(&self, task: &str) -> Option<Value> {
+        match &self.given {
+            Given::Required => None,
+            Given::Optional => Some(Value::Null),
+            Given::Task => Some(task.into()),
+            Given::Default(value) => Some(value.clone()),
+        }
+    }
+}
+
+/// JSON Schema (2020-12) of an agent's params, closed.
+pub(super) fn schema(parameters: &[Parameter]) -> Value {
+    let property = |parameter: &Parameter| {
+        let schema = grammar::type_schema(&parameter.kind, Range::default());
+        let with = |mut schema: Value, default: Value| {
+            if let Some(object) = schema.as_object_mut() {
+                object.insert("default".to_owned(), default);
+            }
+            schema
+        };
+        let schema = match &parameter.given {
+            Given::Required => schema,
+            Given::Optional => with(json!({ "anyOf": [schema, { "type": "null" }] }), Value::Null),
+            Given::Task => with(schema, "$task".into()),
+            Given::Default(value) => with(schema, value.clone()),
+        };
+        (parameter.name.clone(), schema)
+    };
+    let properties: Map<String, Value> = parameters.iter().map(property).collect();
+    let required: Vec<&str> =
+        parameters.iter().filter(|p| p.given == Given::Required).map(|p| p.name.as_str()).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": properties,
+        "required": required, "additionalProperties": false,
+    })
+}
+
+/// Checks params and completes them. `null` is as good as nothing, and nothing at all as good as an empty object. What is
+/// wrong and what is missing stand side by side: whether a missing one is a problem is the caller's to say.
+pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Accepted {
+    let mut accepted = Accepted::default();
+    let given = match params {
+        Value::Null => Map::new(),
+        Value::Object(given) => given,
+        other => {
+            let shown = if other.is_array() { Value::Null } else { other };
+            accepted.problems.push(problem("type_error", &[], "must be an object of the agent's parameters", shown));
+            return accepted;
+        }
+    };
+    for parameter in parameters {
+        match given.get(&parameter.name) {
+            None | Some(Value::Null) => match parameter.default(task) {
+                Some(default) => {
+                    accepted.params.insert(parameter.name.clone(), default);
+                }
+                None => accepted.missing.push(parameter.name.clone()),
+            },
+            Some(value) => {
+                accepted.problems.extend(problems_of(parameter, value));
+                accepted.params.insert(parameter.name.clone(), value.clone());
+            }
+        }
+    }
+    for name in given.keys().filter(|name| !parameters.iter().any(|parameter| parameter.name == **name)) {
+        let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let message = match known.as_slice() {
+            [] => "is not known: this agent takes no params".to_owned(),
+            known => format!("is not known: this agent takes {}", known.join(", ")),
+        };
+        accepted.problems.push(problem("value_error", &[name], message, Value::Null));
+    }
+    accepted.problems.truncate(MAX_PROBLEMS);
+    accepted
+}
+
+/// What is wrong with one value, with its place.
+pub(super) fn problems_of(parameter: &Parameter, value: &Value) -> Vec<FieldError> {
+    let placed = |Problem { loc, message, kind, input }: Problem| {
+        let kind = match kind {
+            Wrong::Missing => "missing",
+            Wrong::TypeError => "type_error",
+            Wrong::ValueError => "value_error",
+        };
+        let mut place = vec![parameter.name.as_str()];
+        place.extend(loc.iter().map(String::as_str));
+        problem(kind, &place, message, input)
+    };
+    grammar::check(&parameter.kind, Range::default(), value).into_iter().map(placed).collect()
+}
+
+/// What is said of a required one that was not given.
+pub(super) fn missing(name: &str) -> FieldError {
+    problem("missing", &[name], "is required, and the task does not hold it", Value::Null)
+}
+
+fn problem(kind: &'static str, place: &[&str], message: impl Into<String>, input: Value) -> FieldError {
+    let loc = ["body", "params"].iter().chain(place).map(|&part| part.to_owned()).collect();
+    FieldError { kind, loc, msg: message.into(), input }
+}

@@ -1,0 +1,106 @@
+//! One answer of a model, heard to its end: its text told on as it comes, the tools it asks for put together.
+
+use std::sync::{Arc, OnceLock};
+
+use futures::StreamExt;
+use muster_providers::{ChatEvent, Delta, ToolCall, ToolDelta};
+
+use super::failure::{self, EXECUTION};
+use super::models::Models;
+use crate::task::{Desk, Retry, StepError, Usage};
+use muster_core::{Error, Kind};
+use muster_gateway::{ChatAsk, Settlement};
+
+/// The longest answer, in bytes of its text and of its calls' arguments each.
+const MAX_TEXT: usize = 256 * 1024;
+const MAX_ARGUMENTS: usize = 1024 * 1024;
+/// Tools that one answer may ask for.
+pub(super) const MAX_CALLS: usize = 16;
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub(super) model_id: String,
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolCall>,
+    pub(super) usage: Usage,
+}
+
+/// Asks and listens. The future's drop closes the provider's connection.
+pub(super) async fn listen(models: &dyn Models, ask: ChatAsk, desk: &Desk) -> Result<Heard, StepError> {
+    let settled: Arc<OnceLock<Settlement>> = Arc::default();
+    let settle = {
+        let settled = Arc::clone(&settled);
+        Box::new(move |end| drop(settled.set(end)))
+    };
+    let refused = |error: Error| failure::provider(error, used(&settled));
+    let mut speech = models.stream(ask, settle).await.map_err(|error| refused(error.error))?;
+    let mut heard = Heard {
+        model_id: std::mem::take(&mut speech.model_id),
+        text: String::new(),
+        calls: Vec::new(),
+        usage: Usage::default(),
+    };
+    while let Some(event) = speech.events.next().await {
+        match event.map_err(refused)? {
+            ChatEvent::Delta(Delta::Tool { choice: 0, call }) => join(&mut heard.calls, call),
+            ChatEvent::Delta(delta) => {
+                if let Some(text) = delta.text() {
+                    desk.delta(&text);
+                    heard.text.push_str(&text);
+                }
+            }
+            ChatEvent::Done { usage, .. } => {
+                heard.usage = match (settled.get(), usage) {
+                    (None, Some(told)) => Usage {
+                        prompt: told.prompt_tokens.into(),
+                        completion: told.completion_tokens.into(),
+                        cost_nanos: 0,
+                    },
+                    _ => used(&settled),
+                };
+                return Ok(heard);
+            }
+        }
+        if too_long(&heard) {
+            // The stream is dropped first, so that it is settled on what was delivered.
+            drop(speech);
+            let detail = "the model's answer is longer than an agent takes";
+            return Err(StepError { usage: used(&settled), ..StepError::new(EXECUTION, detail, Retry::Never) });
+        }
+    }
+    Err(refused(Error::new(Kind::ProviderFailed, "the model's answer ended without an end")))
+}
+
+fn too_long(heard: &Heard) -> bool {
+    let arguments: usize = heard.calls.iter().map(|call| call.arguments.len()).sum();
+    heard.text.len() > MAX_TEXT || arguments > MAX_ARGUMENTS || heard.calls.len() > MAX_CALLS
+}
+
+fn join(calls: &mut Vec<ToolCall>, piece: ToolDelta) {
+    let at = piece.index as usize;
+    // A gap in the numbers would let one piece make up any number of calls.
+    if at > calls.len() {
+        return;
+    }
+    if at == calls.len() {
+        calls.push(ToolCall { id: String::new(), name: String::new(), arguments: String::new() });
+    }
+    if let Some(call) = calls.get_mut(at) {
+        if let Some(id) = piece.id {
+            call.id = id;
+        }
+        if let Some(name) = piece.name {
+            call.name = name;
+        }
+        call.arguments.push_str(&piece.arguments);
+    }
+}
+
+fn used(settled: &OnceLock<Settlement>) -> Usage {
+    settled.get().map_or_else(Usage::default, |end| Usage {
+        prompt: end.usage.prompt_tokens.into(),
+        completion: end.usage.completion_tokens.into(),
+        cost_nanos: end.cost_nanos.unwrap_or_default(),
+    })
+}

@@ -1,0 +1,114 @@
+use std::collections::HashSet;
+
+use serde_json::json;
+
+use super::{agents, declared};
+use crate::agent::{Agents, Mistakes};
+
+const TWELVE: [&str; 12] = [
+    "code-explorer",
+    "code-reviewer",
+    "refactoring-assistant",
+    "test-analyst",
+    "debugger",
+    "release-manager",
+    "dependency-auditor",
+    "api-designer",
+    "database-reviewer",
+    "config-engineer",
+    "data-cleaner",
+    "json-wrangler",
+];
+
+#[test]
+fn the_first_twelve_stand_over_the_engines_as_declared() {
+    let agents = agents();
+    let ids: Vec<&str> = agents.list().iter().map(|agent| agent.id.as_str()).collect();
+    assert_eq!(ids, TWELVE);
+    assert_eq!(agents.warnings(), &[] as &[String]);
+    assert_eq!(agents.by_category("code").count(), 10);
+    assert_eq!(agents.categories().len(), 12);
+    assert!(agents.get("debugger").is_some() && agents.get("nobody").is_none());
+}
+
+/// Over what is built: nothing but a cargo feature that is off may leave an agent out.
+#[test]
+fn the_catalogue_stands_over_the_engines_of_this_build() {
+    let engines: Vec<_> = muster_engines::all().collect();
+    let agents = Agents::built_in(&engines).unwrap();
+    let built: HashSet<&str> = engines.iter().map(|engine| engine.id).collect();
+    for engine in declared() {
+        let stands = built.contains(engine.id) || agents.warnings().iter().any(|warning| warning.contains(engine.id));
+        let asked_for = self::agents().list().iter().any(|agent| agent.toolbox.iter().any(|tool| tool.id == engine.id));
+        assert!(stands || !asked_for, "{} is neither built nor said to be missing", engine.id);
+    }
+    let left_out = agents.warnings().iter().filter(|warning| warning.contains("is left out")).count();
+    assert_eq!(agents.list().len() + left_out, TWELVE.len(), "{:?}", agents.warnings());
+}
+
+/// From the catalogue's generated schemas.
+#[test]
+fn params_have_the_schema_of_the_catalogue() {
+    let agents = agents();
+    assert_eq!(
+        agents.get("code-explorer").unwrap().params_schema(),
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+            "properties": {
+                "path": { "type": "string", "default": "." },
+                "depth": { "type": "integer", "default": 3 },
+                "output_format": { "type": "string", "enum": ["tree", "json", "markdown"], "default": "markdown" },
+                "search": { "anyOf": [{ "type": "string" }, { "type": "null" }], "default": null },
+            },
+            "required": [], "additionalProperties": false,
+        })
+    );
+    assert_eq!(
+        agents.get("debugger").unwrap().params_schema()["properties"]["trace"],
+        json!({ "type": "string", "default": "$task" })
+    );
+    assert_eq!(
+        agents.get("data-cleaner").unwrap().params_schema()["required"],
+        json!(["rows", "rules", "match_fields"])
+    );
+}
+
+#[test]
+fn an_agent_without_an_optional_engine_of_its_plan_is_left_out_with_a_warning() {
+    let without: Vec<_> = declared().iter().copied().filter(|engine| engine.id != "table-query").collect();
+    let agents = Agents::built_in(&without).unwrap();
+    assert!(agents.get("database-reviewer").is_none());
+    let warnings = agents.warnings().join("\n");
+    assert!(
+        warnings.contains("agent database-reviewer is left out: its plan needs table-query (cargo feature tables)")
+    );
+    assert!(warnings.contains("agent json-wrangler goes without table-query"), "{warnings}");
+    assert!(agents.get("json-wrangler").unwrap().toolbox.iter().all(|engine| engine.id != "table-query"));
+}
+
+#[test]
+fn an_optional_engine_hides_no_mistake() {
+    let gone = ["contact-normalise", "record-linkage"];
+    let without: Vec<_> = declared().iter().copied().filter(|engine| !gone.contains(&engine.id)).collect();
+    let mistakes = Agents::built_in(&without).unwrap_err();
+    assert_eq!(mistakes.0, ["agent data-cleaner: step dups: \"record-linkage\" is no engine"]);
+}
+
+#[test]
+fn an_engine_that_no_feature_brings_keeps_the_server_from_starting() {
+    let without: Vec<_> = declared().iter().copied().filter(|engine| engine.id != "json-query").collect();
+    let mistakes = Agents::built_in(&without).unwrap_err().to_string();
+    assert!(mistakes.contains("agent json-wrangler: step pick: \"json-query\" is no engine"), "{mistakes}");
+}
+
+/// The agent of `benches/tasks`: no plan, and the instruction as its result.
+#[test]
+fn an_operators_own_agent_stands_behind_those_that_are_built_in() {
+    let own = include_str!("../../../../../benches/tasks/agents.toml").to_owned();
+    let engines: Vec<_> = muster_engines::all().collect();
+    let agents = Agents::with_own(&[own], &engines).unwrap();
+    assert_eq!(agents.list().last().map(|agent| agent.id.as_str()), Some("no-op"));
+    let twice = include_str!("../../../../../benches/tasks/agents.toml").repeat(2);
+    let Mistakes(mistakes) = Agents::with_own(&[twice], &engines).unwrap_err();
+    assert!(mistakes.iter().any(|mistake| mistake.contains("no-op")), "{mistakes:?}");
+}

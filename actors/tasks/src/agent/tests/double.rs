@@ -1,0 +1,179 @@
+//! Engines and models that do as they are told, and tell what they were asked.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::{BoxFuture, ready};
+use futures::{FutureExt, StreamExt, stream};
+use muster_providers::{ChatEvent, Delta, FinishReason, ToolDelta, Usage};
+use serde_json::{Value, json};
+
+use super::sample;
+use crate::agent::{Models, Settle, Speech};
+use crate::engine::{Behalf, EngineAnswer, EngineCall, EngineRunner};
+use muster_core::{Error, Kind};
+use muster_gateway::{ChainError, ChatAsk, Settlement, StreamEnd};
+
+type Answers = HashMap<&'static str, VecDeque<Result<Value, Error>>>;
+
+/// Answers what it was told to, and any other call with a sample of its outputs. Refuses what an engine would.
+#[derive(Debug, Default)]
+pub(super) struct Bench {
+    answers: Mutex<Answers>,
+    calls: Mutex<Vec<(&'static str, Value)>>,
+    behalf: Mutex<Option<Behalf>>,
+}
+
+impl Bench {
+    pub(super) fn told(self, engine: &'static str, answer: Result<Value, Error>) -> Self {
+        self.answers.lock().unwrap().entry(engine).or_default().push_back(answer);
+        self
+    }
+
+    /// Engines that were called, in order, each with its input.
+    pub(super) fn calls(&self) -> Vec<(&'static str, Value)> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    pub(super) fn engines(&self) -> Vec<&'static str> {
+        self.calls().into_iter().map(|(engine, _)| engine).collect()
+    }
+
+    /// Whom the last call was for.
+    pub(super) fn behalf(&self) -> Option<Behalf> {
+        self.behalf.lock().unwrap().clone()
+    }
+
+    fn answer(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
+        self.calls.lock().unwrap().push((call.engine.id, call.input.clone()));
+        *self.behalf.lock().unwrap() = Some(call.behalf);
+        call.engine.accept(call.input).map_err(refused)?;
+        let told = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
+        let outputs = || call.engine.fields().outputs.iter().map(|field| (field.name.clone(), sample(&field.kind)));
+        let output = told.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
+        Ok(EngineAnswer { output, warnings: Vec::new(), took: Duration::from_millis(2) })
+    }
+}
+
+impl EngineRunner for Bench {
+    fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>> {
+        ready(self.answer(call)).boxed()
+    }
+}
+
+/// One answer of a model.
+#[derive(Debug, Clone)]
+pub(super) enum Say {
+    /// Text, then calls of tools by name and arguments.
+    Turn(&'static str, Vec<(&'static str, String)>),
+    Text(String),
+    /// Refused before it began.
+    Refuse(Error),
+    /// Breaks off after this.
+    Break(&'static str),
+}
+
+impl Say {
+    pub(super) fn call(tool: &'static str, arguments: &Value) -> Self {
+        Self::Turn("", vec![(tool, arguments.to_string())])
+    }
+
+    pub(super) fn finish() -> Self {
+        Self::call("finish", &json!({}))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Facts {
+    script: Mutex<VecDeque<Say>>,
+    asks: Mutex<Vec<ChatAsk>>,
+}
+
+/// A model that can call tools, for as long as its script goes. Each answer uses 100 tokens of prompt and 10 of its
+/// own, and costs 7 billionths of a dollar.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Talker(Arc<Facts>);
+
+impl Talker {
+    pub(super) fn saying(script: impl IntoIterator<Item = Say>) -> Self {
+        let talker = Self::default();
+        talker.0.script.lock().unwrap().extend(script);
+        talker
+    }
+
+    pub(super) fn asks(&self) -> Vec<ChatAsk> {
+        self.0.asks.lock().unwrap().clone()
+    }
+
+    fn next(&self) -> Say {
+        self.0.script.lock().unwrap().pop_front().unwrap_or_else(Say::finish)
+    }
+}
+
+const USED: Usage = Usage { prompt_tokens: 100, completion_tokens: 10, estimated: false };
+
+fn settlement(end: StreamEnd) -> Settlement {
+    Settlement {
+        end,
+        usage: USED,
+        cost_nanos: Some(7),
+        provider_id: Some("far".to_owned()),
+        model_id: Some("far-1".to_owned()),
+        latency: Duration::ZERO,
+    }
+}
+
+impl Models for Talker {
+    fn planner(&self) -> Option<String> {
+        Some("far-1".to_owned())
+    }
+
+    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+        self.0.asks.lock().unwrap().push(ask);
+        let said = self.next();
+        async move {
+            let mut events: Vec<Result<ChatEvent, Error>> = Vec::new();
+            let mut text = |text: &str| {
+                events.extend(text.split_inclusive(' ').map(|word| Ok(ChatEvent::text(word))));
+            };
+            let done = Ok(ChatEvent::Done { finish: FinishReason::Stop, usage: Some(USED) });
+            match said {
+                Say::Refuse(error) => {
+                    settle(Settlement { usage: Usage::default(), cost_nanos: None, ..settlement(StreamEnd::Failed) });
+                    return Err(ChainError { error, attempts: Vec::new() });
+                }
+                Say::Break(words) => {
+                    text(words);
+                    settle(settlement(StreamEnd::Failed));
+                    events.push(Err(Error::new(Kind::ProviderFailed, "far broke off its answer")));
+                }
+                Say::Text(words) => {
+                    text(&words);
+                    settle(settlement(StreamEnd::Done));
+                    events.push(done);
+                }
+                Say::Turn(words, calls) => {
+                    text(words);
+                    for (index, (name, arguments)) in calls.into_iter().enumerate() {
+                        let index = u32::try_from(index).unwrap();
+                        let (first, rest) = arguments.split_at(arguments.len() / 2);
+                        let piece = |call| Ok(ChatEvent::Delta(Delta::Tool { choice: 0, call }));
+                        let (id, name) = (Some(format!("id{index}")), Some(name.to_owned()));
+                        events.push(piece(ToolDelta { index, id, name, arguments: first.to_owned() }));
+                        events.push(piece(ToolDelta { index, id: None, name: None, arguments: rest.to_owned() }));
+                    }
+                    settle(settlement(StreamEnd::Done));
+                    events.push(done);
+                }
+            }
+            let (model_id, provider_id) = ("far-1".to_owned(), "far".to_owned());
+            Ok(Speech { model_id, provider_id, events: stream::iter(events).boxed() })
+        }
+        .boxed()
+    }
+}
+
+fn refused(failure: muster_engines::Failure) -> Error {
+    Error::new(Kind::Invalid, format!("{failure}: {failure:?}"))
+}

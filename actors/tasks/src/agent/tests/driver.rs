@@ -1,0 +1,149 @@
+//! A task run to its end as the tasks would: one step after another, redirected where a test says so.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::double::Bench;
+use crate::agent::{AgentOptions, AgentWork, Agents, Models};
+use crate::task::{
+    Desk, Finished, Instruction, Next, Owner, StepAsk, StepError, StepKey, Told, Usage, View, Waiting, Work,
+};
+use muster_core::Millis;
+
+/// More steps than any task may have.
+const MOST: usize = 64;
+
+/// What became of a task.
+#[derive(Debug)]
+pub(super) enum End {
+    Done(Value),
+    Waits(Waiting),
+    Failed(StepError),
+}
+
+#[derive(Debug)]
+pub(super) struct Driver {
+    pub(super) work: AgentWork,
+    pub(super) view: View,
+    /// Names of the steps that were done.
+    pub(super) steps: Vec<String>,
+    pub(super) usage: Usage,
+    /// What the model was heard to say, and the log.
+    pub(super) heard: String,
+    pub(super) attempt: u32,
+}
+
+impl Driver {
+    pub(super) fn over(
+        agents: Agents,
+        bench: &Arc<Bench>,
+        models: impl Models + 'static,
+        options: AgentOptions,
+    ) -> Self {
+        let engines: Arc<Bench> = Arc::clone(bench);
+        let work = AgentWork::new(agents, engines, Arc::new(models), options);
+        let view = View {
+            task_id: "task_1".to_owned(),
+            agent: String::new(),
+            task: String::new(),
+            params: Value::Null,
+            owner: Owner { id: "key_1".to_owned(), budget_nanos: Some(5_000) },
+            created_at: Millis::parse_rfc3339("2026-11-21T03:00:00Z").unwrap(),
+            revision: 0,
+            instructions: Vec::new(),
+            done: Vec::new(),
+        };
+        Self { work, view, steps: Vec::new(), usage: Usage::default(), heard: String::new(), attempt: 1 }
+    }
+
+    /// Admits a task.
+    pub(super) fn start(mut self, agent: &str, task: &str, params: Value) -> Self {
+        let admission = self.work.admit(agent, task, params).unwrap();
+        (self.view.agent, self.view.task, self.view.params) = (agent.to_owned(), task.to_owned(), admission.params);
+        self
+    }
+
+    /// An instruction that joins now.
+    pub(super) fn redirect(&mut self, text: &str) {
+        self.view.revision += 1;
+        self.view.instructions.push(Instruction {
+            request_id: format!("r{}", self.view.revision),
+            text: text.to_owned(),
+            at: self.view.created_at,
+            revision: self.view.revision,
+            joined_after: Some(u32::try_from(self.view.done.len()).unwrap()),
+        });
+    }
+
+    /// Another agent takes it.
+    pub(super) fn reassign(&mut self, agent: &str, text: &str) {
+        self.view.agent = agent.to_owned();
+        self.redirect(text);
+    }
+
+    /// Does so many steps; `None` where the task ended or waits sooner.
+    pub(super) async fn steps(&mut self, count: usize) -> Option<()> {
+        for _ in 0..count {
+            if self.step().await.is_some() {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    pub(super) async fn end(&mut self) -> End {
+        for _ in 0..MOST {
+            if let Some(end) = self.step().await {
+                return end;
+            }
+        }
+        panic!("no end after {MOST} steps: {:?}", self.steps);
+    }
+
+    pub(super) async fn result(&mut self) -> Value {
+        match self.end().await {
+            End::Done(result) => result,
+            other => panic!("{other:?} after {:?}", self.steps),
+        }
+    }
+
+    async fn step(&mut self) -> Option<End> {
+        let next = match self.work.next(&self.view) {
+            Ok(next) => next,
+            Err(error) => return Some(End::Failed(error)),
+        };
+        assert_eq!(self.work.next(&self.view).as_ref(), Ok(&next), "the same view, another step");
+        let spec = match next {
+            Next::Step(spec) => spec,
+            Next::Done(result) => return Some(End::Done(result)),
+            Next::Wait(waiting) => return Some(End::Waits(waiting)),
+        };
+        let index = u32::try_from(self.view.done.len()).unwrap();
+        let (name, kind) = (spec.name.clone(), spec.kind);
+        let key = StepKey { task_id: self.view.task_id.clone(), revision: self.view.revision, index };
+        let ask = StepAsk { key, attempt: self.attempt, spec, view: Arc::new(self.view.clone()) };
+        let heard: Arc<Mutex<String>> = Arc::default();
+        let ear = Arc::clone(&heard);
+        let desk = Desk::new(CancellationToken::new(), move |told| {
+            if let Told::Delta(text) = told {
+                ear.lock().unwrap().push_str(text);
+            }
+        });
+        let done = self.work.run(ask, desk).await;
+        self.heard.push_str(&heard.lock().unwrap());
+        match done {
+            Ok(output) => {
+                self.usage.prompt += output.usage.prompt;
+                self.usage.completion += output.usage.completion;
+                self.usage.cost_nanos += output.usage.cost_nanos;
+                self.steps.push(name.clone());
+                let (revision, output) = (self.view.revision, Arc::new(output.value));
+                self.view.done.push(Finished { index, name, kind, revision, output });
+                None
+            }
+            Err(error) => Some(End::Failed(error)),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The pool: who has which process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use actix::fut::{ActorFutureExt, ready};
+use actix::{Actor, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use muster_engines::Engine;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::options::EngineOptions;
+use super::process::Process;
+use super::runner::{EngineAnswer, EngineCall, refusal};
+use super::wire::{Head, MAX_FRAME};
+use muster_core::{Error, Kind};
+
+/// A call, as the pool is asked.
+#[derive(Message)]
+#[rtype(result = "Result<EngineAnswer, Error>")]
+pub(super) struct Run {
+    pub(super) call: EngineCall,
+    /// Cancelled when nobody waits for the answer any more.
+    pub(super) gone: CancellationToken,
+}
+
+/// What the pool counts.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// Calls that were asked and are not answered.
+    pub(super) pending: AtomicUsize,
+    /// Of those, that a process has.
+    pub(super) running: AtomicUsize,
+    pub(super) processes: AtomicUsize,
+    pub(super) calls: AtomicU64,
+    pub(super) timed_out: AtomicU64,
+    pub(super) died: AtomicU64,
+}
+
+/// Holds the processes that wait, and starts others where there are too few.
+#[derive(Debug)]
+pub struct PoolActor {
+    options: Arc<EngineOptions>,
+    counts: Arc<Counts>,
+    /// One for each process that may run a call now.
+    slots: Arc<Semaphore>,
+    /// The one used last is at the end, and is used first.
+    idle: Vec<Process>,
+}
+
+impl PoolActor {
+    pub(super) fn new(options: Arc<EngineOptions>, counts: Arc<Counts>) -> Self {
+        counts.processes.store(0, Ordering::Relaxed);
+        counts.running.store(0, Ordering::Relaxed);
+        let slots = Arc::new(Semaphore::new(options.workers));
+        Self { options, counts, slots, idle: Vec::new() }
+    }
+
+    fn end_idle(&mut self, context: &mut Context<Self>) {
+        let expired = |process: &mut Process| process.idle_since.elapsed() >= self.options.idle || !process.lives();
+        let expired: Vec<Process> = self.idle.extract_if(.., expired).collect();
+        self.count();
+        for process in expired {
+            context.spawn(process.kill().into_actor(self));
+        }
+    }
+
+    fn count(&self) {
+        self.counts.processes.store(self.idle.len() + self.counts.running.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+impl Actor for PoolActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, context: &mut Context<Self>) {
+        context.run_interval(self.options.idle / 4, Self::end_idle);
+    }
+}
+
+impl Handler<Run> for PoolActor {
+    type Result = ResponseActFuture<Self, Result<EngineAnswer, Error>>;
+
+    fn handle(&mut self, run: Run, _: &mut Context<Self>) -> Self::Result {
+        let (slots, gone) = (Arc::clone(&self.slots), run.gone.clone());
+        // One who leaves the queue takes the call along.
+        let slot = async move { gone.run_until_cancelled(slots.acquire_owned()).await }.into_actor(self);
+        Box::pin(slot.then(move |slot, pool, _| {
+            let process = pool.idle.pop();
+            pool.counts.running.fetch_add(1, Ordering::Relaxed);
+            pool.count();
+            let served = serve(process, Arc::clone(&pool.options), run).into_actor(pool);
+            served.then(move |(process, answer), pool, _| {
+                pool.idle.extend(process);
+                pool.counts.running.fetch_sub(1, Ordering::Relaxed);
+                pool.counts.calls.fetch_add(1, Ordering::Relaxed);
+                let counted = match &answer {
+                    Err(error) if error.kind == Kind::TimedOut => Some(&pool.counts.timed_out),
+                    Err(error) if error.kind == Kind::Internal => Some(&pool.counts.died),
+                    _ => None,
+                };
+                counted.into_iter().for_each(|count| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                });
+                pool.count();
+                // The place is free only now that the process is back.
+                drop(slot);
+                ready(answer)
+            })
+        }))
+    }
+}
+
+/// Serves a call; gives the process back where it can be used again.
+async fn serve(
+    process: Option<Process>,
+    options: Arc<EngineOptions>,
+    run: Run,
+) -> (Option<Process>, Result<EngineAnswer, Error>) {
+    let Run { call: EngineCall { engine, input, .. }, gone } = run;
+    let input = match encode(&input) {
+        Ok(input) => input,
+        Err(error) => return (process, Err(error)),
+    };
+    let call = Call { engine, input, gone, options };
+    match call.attempt(process).await {
+        // An engine only reads: what somebody interrupted from outside can be done again.
+        (_, Err(Broken::FromOutside(_))) => {
+            let (process, answer) = call.attempt(None).await;
+            (process, answer.map_err(Broken::refusal))
+        }
+        (process, answer) => (process, answer.map_err(Broken::refusal)),
+    }
+}
+
+struct Call {
+    engine: &'static Engine,
+    input: Vec<u8>,
+    gone: CancellationToken,
+    options: Arc<EngineOptions>,
+}
+
+enum Broken {
+    FromOutside(Error),
+    Otherwise(Error),
+}
+
+impl Broken {
+    fn refusal(self) -> Error {
+        match self {
+            Self::FromOutside(error) | Self::Otherwise(error) => error,
+        }
+    }
+}
+
+impl Call {
+    async fn attempt(&self, process: Option<Process>) -> (Option<Process>, Result<EngineAnswer, Broken>) {
+        let refused = |error: Error| (None, Err(Broken::Otherwise(error)));
+        let mut process = match self.process(process) {
+            Ok(process) => process,
+            Err(error) => return refused(error),
+        };
+        let said = tokio::select! {
+            biased;
+            () = self.gone.cancelled() => {
+                process.kill().await;
+                return refused(Error::new(Kind::Unavailable, "nobody waits for this call any more"));
+            }
+            said = timeout(self.options.time, process.call(self.engine.number, &self.input)) => said,
+        };
+        match said {
+            Err(_) => {
+                process.kill().await;
+                let (id, seconds) = (self.engine.id, self.options.time.as_secs());
+                let message = format!("{id} took longer than {seconds} s, the most that one call may take: send less");
+                refused(Error::new(Kind::TimedOut, message))
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(engine = self.engine.id, %error, "an engine's process broke off");
+                let death = process.bury().await;
+                let refusal = death.refusal(self.engine.id, self.options.memory_mib);
+                (
+                    None,
+                    Err(if death.ended_from_outside() {
+                        Broken::FromOutside(refusal)
+                    } else {
+                        Broken::Otherwise(refusal)
+                    }),
+                )
+            }
+            Ok(Ok((head, output))) => {
+                let reusable = if head.retire {
+                    process.kill().await;
+                    None
+                } else {
+                    process.idle_since = Instant::now();
+                    Some(process)
+                };
+                (reusable, decode(self.engine.id, head, &output).map_err(Broken::Otherwise))
+            }
+        }
+    }
+
+    /// The given one where it lives, else a new one.
+    fn process(&self, process: Option<Process>) -> Result<Process, Error> {
+        let living = process.and_then(|mut process| process.lives().then_some(process));
+        living.map_or_else(|| Process::start(&self.options.worker), Ok).map_err(|error| {
+            let program = self.options.worker.program.display();
+            tracing::error!(%error, %program, "no process for an engine");
+            let message = "no process for this engine could be started: try again";
+            Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1))
+        })
+    }
+}
+
+fn encode(input: &Value) -> Result<Vec<u8>, Error> {
+    let bytes = serde_json::to_vec(input).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
+    if bytes.len() > MAX_FRAME {
+        let message = format!("the input is larger than {} MiB, the most that an engine takes", MAX_FRAME >> 20);
+        return Err(Error::new(Kind::TooLarge, message));
+    }
+    Ok(bytes)
+}
+
+fn decode(engine: &str, head: Head, output: &[u8]) -> Result<EngineAnswer, Error> {
+    if let Some(failure) = head.failure {
+        let mut error = refusal(failure);
+        if error.kind == Kind::Internal {
+            tracing::error!(engine, error = %error.message, "an engine failed");
+            error.message = format!("{engine} broke on this input: the fault is the server's");
+        }
+        return Err(error);
+    }
+    let output = serde_json::from_slice(output).map_err(|error| {
+        let message = format!("the output of {engine} cannot be told, it is nested too deeply: {error}");
+        Error::new(Kind::TooLarge, message)
+    })?;
+    Ok(EngineAnswer { output, warnings: head.warnings, took: Duration::from_micros(head.took_us) })
+}

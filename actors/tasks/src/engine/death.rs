@@ -1,0 +1,70 @@
+//! Why a process ended in the middle of a call, from what it left.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use muster_core::{Error, Kind};
+
+/// How a process ended, and the end of what it said on standard error.
+#[derive(Debug)]
+pub(super) struct Death {
+    pub(super) status: Option<ExitStatus>,
+    pub(super) last_words: String,
+}
+
+/// SIGHUP, SIGINT, SIGKILL, SIGTERM: somebody else's doing.
+const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
+
+impl Death {
+    /// Whether a signal ended it that the kernel does not send for what a program does.
+    pub(super) fn ended_from_outside(&self) -> bool {
+        self.last_words.is_empty()
+            && self.status.and_then(|status| status.signal()).is_some_and(|signal| FROM_OUTSIDE.contains(&signal))
+    }
+
+    /// What the caller is told. Rust's allocator, tree-sitter's and the overflow handler all say why they abort.
+    pub(super) fn refusal(&self, engine: &str, memory_mib: u64) -> Error {
+        let said = |any: &[&str]| any.iter().any(|words| self.last_words.contains(words));
+        if said(&["memory allocation", "failed to allocate", "out of memory", "annot allocate memory"]) {
+            let message = format!(
+                "{engine} needs more than {memory_mib} MiB of memory for this input, the most that one call may take: \
+                 send less"
+            );
+            return Error::new(Kind::TooLarge, message).coded("memory_exceeded");
+        }
+        if said(&["overflowed its stack", "stack overflow"]) {
+            let message = "the input is nested too deeply for this engine: send a flatter one";
+            return Error::field(Kind::Invalid, &["body"], message, serde_json::Value::Null);
+        }
+        if self.ended_from_outside() {
+            tracing::warn!(engine, status = ?self.status, "an engine's process was ended from outside");
+            let message = "the process that ran this engine was ended from outside: try again";
+            return Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1));
+        }
+        tracing::error!(engine, status = ?self.status, said = %self.last_words, "an engine's process died");
+        Error::new(Kind::Internal, format!("{engine} broke on this input: the fault is the server's"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(raw: i32, last_words: &str) -> Kind {
+        let status = Some(ExitStatus::from_raw(raw));
+        Death { status, last_words: last_words.to_owned() }.refusal("e", 64).kind
+    }
+
+    /// Texts as the standard library and tree-sitter print them; 6 is SIGABRT, 9 SIGKILL, 11 SIGSEGV.
+    #[test]
+    fn what_a_process_left_says_why_it_ended() {
+        assert_eq!(kind(6, "memory allocation of 4096 bytes failed\n"), Kind::TooLarge);
+        assert_eq!(kind(6, "tree-sitter failed to allocate 64 bytes"), Kind::TooLarge);
+        let overflow = "thread 'engine' (7) has overflowed its stack\nfatal runtime error: stack overflow, aborting";
+        assert_eq!(kind(6, overflow), Kind::Invalid);
+        assert_eq!(kind(9, ""), Kind::Unavailable);
+        assert_eq!(kind(11, ""), Kind::Internal);
+        assert_eq!(kind(0, ""), Kind::Internal);
+    }
+}

@@ -1,0 +1,134 @@
+//! What others hold of the pool.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix_rt::ArbiterHandle;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use muster_store::Batch;
+use serde::Serialize;
+use serde_json::json;
+
+use super::actor::{Counts, PoolActor, Run};
+use super::options::EngineOptions;
+use super::runner::{EngineAnswer, EngineCall, EngineRunner};
+use muster_core::audit::AuditEntry;
+use muster_core::supervise::{CallErrorKind, ChildSpec, Group, Handle};
+use muster_core::{Error, Kind};
+
+/// For a call with its wait for a process.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Runs engines in processes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Engines {
+    pool: Handle<PoolActor>,
+    options: Arc<EngineOptions>,
+    counts: Arc<Counts>,
+}
+
+/// How the pool stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct EngineStats {
+    /// Processes that stand, busy or not.
+    pub processes: usize,
+    /// Calls that a process has.
+    pub running: usize,
+    /// Calls that wait for one.
+    pub waiting: usize,
+    /// Calls that were answered.
+    pub calls: u64,
+    pub timed_out: u64,
+    /// Calls whose engine or process broke.
+    pub broken: u64,
+}
+
+impl Engines {
+    /// Starts the pool; its processes start with the first calls. Inputs and outputs are written and read as JSON on
+    /// that arbiter: no actor that others wait for should share it.
+    pub fn start(group: &Group, arbiter: ArbiterHandle, options: EngineOptions) -> Self {
+        let options = Arc::new(EngineOptions { workers: options.workers.max(1), ..options });
+        let counts = Arc::<Counts>::default();
+        let (made, counted) = (Arc::clone(&options), Arc::clone(&counts));
+        let spec = ChildSpec::new("engines", arbiter, move |_| {
+            let pool = PoolActor::new(Arc::clone(&made), Arc::clone(&counted));
+            async move { Ok(pool) }
+        });
+        Self { pool: group.start(spec.capacity(options.workers + options.queue)), options, counts }
+    }
+
+    pub async fn up(&self) {
+        self.pool.up().await;
+    }
+
+    pub fn stats(&self) -> EngineStats {
+        let running = self.counts.running.load(Ordering::Relaxed);
+        EngineStats {
+            processes: self.counts.processes.load(Ordering::Relaxed),
+            running,
+            waiting: self.counts.pending.load(Ordering::Relaxed).saturating_sub(running),
+            calls: self.counts.calls.load(Ordering::Relaxed),
+            timed_out: self.counts.timed_out.load(Ordering::Relaxed),
+            broken: self.counts.died.load(Ordering::Relaxed),
+        }
+    }
+
+    /// A path that leaves the workspace folder is written into the audit log as whose call it is.
+    async fn audited(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
+        let (engine, behalf) = (call.engine, call.behalf.clone());
+        let answer = self.ask(call).await;
+        if let Err(error) = &answer
+            && error.code == Some("path_outside_workspace")
+        {
+            let mut details = json!({ "engine": engine.id, "why": error.message });
+            if let (Some(details), Some(task)) = (details.as_object_mut(), behalf.task) {
+                details.insert("task_id".to_owned(), task.into());
+            }
+            let now = self.options.clock.now();
+            let entry = AuditEntry::new(now, &behalf.actor, "workspace_escape_refused", &engine.path(), details);
+            let batch = Batch { ops: vec![entry.op()?], ..Batch::default() };
+            self.options.store.commit(batch).await?;
+        }
+        answer
+    }
+
+    async fn ask(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
+        let gone = tokio_util::sync::CancellationToken::new();
+        let _leaving = gone.clone().drop_guard();
+        let _pending = Pending::enter(&self.counts);
+        match self.pool.ask_within(PATIENCE, Run { call, gone }).await {
+            Ok(answer) => answer,
+            Err(refused) if refused.kind == CallErrorKind::Busy => {
+                let message =
+                    format!("{} calls of engines wait already, the most that may: try again", self.options.queue);
+                Err(Error::new(Kind::Unavailable, message).coded("engines_busy").retry_in(refused.retry_after))
+            }
+            Err(refused) => Err(refused.into()),
+        }
+    }
+}
+
+impl EngineRunner for Engines {
+    fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>> {
+        let engines = self.clone();
+        async move { engines.audited(call).await }.boxed()
+    }
+}
+
+/// A call that is not answered.
+struct Pending(Arc<Counts>);
+
+impl Pending {
+    fn enter(counts: &Arc<Counts>) -> Self {
+        counts.pending.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(counts))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.0.pending.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,5 @@
+//! Agents and what they run on: the pool of engine processes, the agent catalogue, and durable tasks.
+
+pub mod agent;
+pub mod engine;
+pub mod task;

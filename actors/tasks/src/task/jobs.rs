@@ -1,0 +1,227 @@
+//! What is done beside the actor: asking what comes next, and doing a step. A job reports once, or is dropped.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use crossbeam_queue::SegQueue;
+use futures::FutureExt;
+use muster_store::{Rec, Record, StoreHandle};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::felt::Stopwatch;
+use super::record::Usage;
+use super::slot::{Ended, Slot};
+use super::stored::{self, StoredStep};
+use super::tray::{Tray, Trays};
+use super::work::{Desk, Next, Retry, StepAsk, StepError, StepOutput, View, Work};
+use muster_core::Clock;
+
+/// Longest output of a step, in bytes as JSON.
+const MAX_OUTPUT: usize = 2 << 20;
+
+/// What a task has under way beside the actor.
+#[derive(Debug)]
+pub(super) struct Job {
+    /// Tells it from every other one: what a job reports after another took its place is not heard.
+    pub(super) number: u64,
+    /// The revision that it was begun in.
+    pub(super) revision: u32,
+    pub(super) what: What,
+    pub(super) cancel: CancellationToken,
+    /// The step itself, where it is one.
+    pub(super) slot: Arc<StepSlot>,
+    /// Runs since a kill came in.
+    pub(super) killed: Option<Stopwatch>,
+}
+
+/// A step's future; `Err` where it panicked.
+pub(super) type StepSlot = Slot<std::thread::Result<Result<StepOutput, StepError>>>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Plan,
+    Step { index: u32, attempt: u32 },
+}
+
+impl Drop for Job {
+    /// Whoever forgets a job ends it: also an actor that dies.
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        self.slot.empty(self.killed.take());
+    }
+}
+
+/// A step to be begun once its start is durable.
+#[derive(Debug)]
+pub(super) struct Begin {
+    pub(super) id: Arc<str>,
+    pub(super) job: u64,
+    pub(super) ask: StepAsk,
+}
+
+/// What a job has to say.
+#[derive(Debug)]
+pub(super) struct Report {
+    pub(super) id: Arc<str>,
+    pub(super) job: u64,
+    pub(super) said: Said,
+}
+
+#[derive(Debug)]
+pub(super) enum Said {
+    Planned {
+        view: Arc<View>,
+        next: Result<Next, StepError>,
+    },
+    Done {
+        /// The output as it is stored.
+        rec: Rec,
+        usage: Usage,
+        ms: u64,
+        /// The task as it is with this step finished, and what comes next then.
+        view: Arc<View>,
+        next: Result<Next, StepError>,
+    },
+    Failed {
+        error: StepError,
+        ms: u64,
+    },
+}
+
+/// Where reports wait: at most one for each job.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    waiting: SegQueue<Report>,
+    wake: Notify,
+}
+
+impl Reports {
+    fn put(&self, report: Report) {
+        self.waiting.push(report);
+        self.wake.notify_one();
+    }
+
+    /// Resolves once something was put in since the last call.
+    pub(super) async fn heard(&self) {
+        self.wake.notified().await;
+    }
+
+    pub(super) fn take(&self) -> Option<Report> {
+        self.waiting.pop()
+    }
+
+    /// There is more, and others go first.
+    pub(super) fn wake(&self) {
+        self.wake.notify_one();
+    }
+}
+
+/// What jobs need. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Runner {
+    pub(super) work: Arc<dyn Work>,
+    pub(super) store: StoreHandle,
+    pub(super) clock: Clock,
+    pub(super) reports: Arc<Reports>,
+    pub(super) trays: Arc<Trays>,
+    pub(super) runtime: tokio::runtime::Handle,
+}
+
+/// What comes next; a panic of whoever says so is a failure like another.
+pub(super) fn next_of(work: &dyn Work, view: &View) -> Result<Next, StepError> {
+    std::panic::catch_unwind(AssertUnwindSafe(|| work.next(view))).unwrap_or_else(|_| {
+        tracing::error!(task = %view.task_id, agent = %view.agent, "planning panicked");
+        Err(StepError::new("AGENT_EXECUTION_ERROR", "what comes next could not be worked out", Retry::Never))
+    })
+}
+
+fn unreadable(error: &muster_store::StoreError) -> StepError {
+    tracing::error!(%error, "finished steps could not be read");
+    StepError::new("AGENT_EXECUTION_ERROR", "what its finished steps gave could not be read", Retry::Never)
+}
+
+impl Runner {
+    /// Asks what comes next. `view` lacks what finished steps gave where `read` says so.
+    pub(super) fn plan(&self, id: Arc<str>, job: &Job, mut view: View, read: Read) {
+        let (runner, number, cancel) = (self.clone(), job.number, job.cancel.clone());
+        self.runtime.spawn(async move {
+            if cancel.is_cancelled() {
+                return;
+            }
+            let read = match read {
+                Read::Steps => stored::steps(&runner.store, &id).map(|done| view.done = done),
+                Read::Nothing => Ok(()),
+            };
+            let next = match read {
+                Ok(()) => next_of(&*runner.work, &view),
+                Err(error) => Err(unreadable(&error)),
+            };
+            runner.reports.put(Report { id, job: number, said: Said::Planned { view: Arc::new(view), next } });
+        });
+    }
+
+    /// Does a step, until it is done or its job is dropped.
+    pub(super) fn step(&self, begin: Begin, tray: &Arc<Tray>, cancel: CancellationToken, slot: Arc<StepSlot>) {
+        let Begin { id, job, ask } = begin;
+        let (runner, tray) = (self.clone(), Arc::clone(tray));
+        let desk = {
+            let (trays, tray, clock) = (Arc::clone(&self.trays), Arc::clone(&tray), self.clock.clone());
+            Desk::new(cancel.clone(), move |told| trays.tell(&tray, told, clock.now()))
+        };
+        self.runtime.spawn(async move {
+            let begun = Instant::now();
+            let (index, revision, spec) = (ask.key.index, ask.key.revision, ask.spec.clone());
+            let view = Arc::clone(&ask.view);
+            let outcome = {
+                let work = Arc::clone(&runner.work);
+                // Made in here: also what panics before its first await is a step that failed.
+                slot.fill(AssertUnwindSafe(async move { work.run(ask, desk).await }).catch_unwind().boxed());
+                tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => return,
+                    done = Ended(&slot) => done,
+                }
+            };
+            let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let outcome = outcome.unwrap_or_else(|_| {
+                tracing::error!(task = %id, step = %spec.name, "a step panicked");
+                Err(StepError::new("AGENT_EXECUTION_ERROR", "the step broke off", Retry::Soon))
+            });
+            let said = match outcome.and_then(|output| stored_step(index, revision, &spec, output)) {
+                Ok((step, rec, usage)) => {
+                    let mut view = Arc::unwrap_or_clone(view);
+                    view.done.push(step.finished());
+                    let next = next_of(&*runner.work, &view);
+                    Said::Done { rec, usage, ms, view: Arc::new(view), next }
+                }
+                Err(error) => Said::Failed { error, ms },
+            };
+            runner.reports.put(Report { id, job, said });
+        });
+    }
+}
+
+/// Whether finished steps have to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Read {
+    Steps,
+    Nothing,
+}
+
+fn stored_step(
+    index: u32,
+    revision: u32,
+    spec: &super::work::StepSpec,
+    output: StepOutput,
+) -> Result<(StoredStep, Rec, Usage), StepError> {
+    let StepOutput { value, usage } = output;
+    let step = StoredStep { index, name: spec.name.clone(), kind: spec.kind, revision, output: Arc::new(value) };
+    let failed = |detail: String| StepError { usage, ..StepError::new("OUTPUT_TOO_LARGE", detail, Retry::Never) };
+    let rec = step.encode().map_err(|error| failed(error.to_string()))?;
+    if rec.bytes.len() > MAX_OUTPUT {
+        return Err(failed(format!("a step gave {} bytes, and may give {MAX_OUTPUT}: ask for less", rec.bytes.len())));
+    }
+    Ok((step, rec, usage))
+}

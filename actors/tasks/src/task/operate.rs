@@ -1,0 +1,257 @@
+//! Controls, as they come from people: checked, answered once for each request, and in the audit log.
+
+use std::sync::Arc;
+
+use actix::{Context, Handler, Message, ResponseFuture};
+use muster_store::StoreError;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::actor::TaskActor;
+use super::messages::{Asker, Control, ControlReply, Verb};
+use super::record::Status;
+use super::state::{Refused, Task, Turn};
+use super::stored;
+use super::then::Then;
+use super::unit::{Unit, Write, answer};
+use super::work::Admission;
+use muster_core::audit::AuditEntry;
+use muster_core::idempotency::Idempotency;
+use muster_core::journal::Journalled;
+use muster_core::{Error, Kind};
+
+/// One control of one task.
+#[derive(Message, Clone)]
+#[rtype(result = "Result<ControlReply, Error>")]
+pub(super) struct Operate {
+    pub(super) id: String,
+    pub(super) control: Control,
+    pub(super) asker: Asker,
+    /// What the new agent said, where the task is reassigned.
+    pub(super) admission: Option<Admission>,
+    /// When it came in.
+    pub(super) asked: Instant,
+}
+
+/// The same control of many tasks.
+#[derive(Message)]
+#[rtype(result = "Result<Vec<(String, Result<ControlReply, Error>)>, Error>")]
+pub(super) struct OperateMany {
+    pub(super) ids: Vec<String>,
+    pub(super) control: Control,
+    pub(super) asker: Asker,
+    pub(super) asked: Instant,
+}
+
+/// The first answer to a control: given again for 24 h.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum First {
+    Given(ControlReply),
+    Refused { status: Status, seq: u64, why: String },
+}
+
+/// One that is not durable yet.
+#[derive(Debug)]
+pub(super) struct Kept {
+    digest: [u8; 32],
+    first: First,
+}
+
+impl First {
+    fn answer(self, id: &str) -> Result<ControlReply, Error> {
+        match self {
+            Self::Given(reply) => Ok(reply),
+            Self::Refused { status, seq, why } => {
+                let message = format!("the task is {}: {why}", status.name());
+                let details = json!({ "task_id": id, "status": status, "seq": seq });
+                Err(Error::new(Kind::Conflict, message).coded("TASK_STATE_CONFLICT").detailing(details))
+            }
+        }
+    }
+}
+
+/// What makes two requests the same.
+fn digest(control: &Control) -> [u8; 32] {
+    let body = json!({ "verb": control.verb, "if_seq": control.if_seq, "reason": control.reason });
+    Sha256::digest(body.to_string()).into()
+}
+
+fn asked_twice(operate: &Operate) -> Idempotency {
+    Idempotency {
+        principal: operate.asker.by.id().to_owned(),
+        key: format!("{}/{}", operate.id, operate.control.request_id),
+        digest: digest(&operate.control),
+    }
+}
+
+impl TaskActor {
+    /// # Errors
+    /// There is no such task for the asker, or it may look only; the request was another one before; the store fails.
+    fn operate(&mut self, operate: Operate, unit: &mut Unit) -> Result<First, Error> {
+        let live = self.book.id(&operate.id);
+        let ended = match &live {
+            Some(_) => None,
+            None => stored::ended(&self.options.store, &operate.id)?,
+        };
+        let task = live.as_ref().and_then(|id| self.book.entries.get(id)).map(|entry| &entry.task).or(ended.as_ref());
+        let owner = task.map(|task| task.record.owner.id.as_str());
+        allowed(&operate, owner)?;
+        let asked = asked_twice(&operate);
+        if let Some(first) = self.answered(&asked)? {
+            return Ok(first);
+        }
+        if self.read_only || self.draining.as_ref().is_some_and(|drain| drain.over) {
+            return Err(Error::new(
+                Kind::Unavailable,
+                "tasks take no controls now: the server ends or its store fails",
+            ));
+        }
+        let first = match (live, ended) {
+            (Some(id), _) => self.operate_live(&id, &operate, unit),
+            (None, Some(mut task)) => {
+                // An ended state never changes.
+                let mut turn = Turn::new(self.now(), &self.options.settings);
+                first_of(&mut task, &operate, &mut turn)
+            }
+            (None, None) => return Err(missing(&operate.id)),
+        };
+        self.remember(&operate, asked, &first, unit)?;
+        Ok(first)
+    }
+
+    fn operate_live(&mut self, id: &Arc<str>, operate: &Operate, unit: &mut Unit) -> First {
+        let first = self.change(id, unit, Write::IfNoted, |task, turn| first_of(task, operate, turn));
+        if operate.control.verb == Verb::Kill {
+            unit.time_aborts(|| self.options.kill_times.since(operate.asked));
+        }
+        self.settle(id, unit);
+        self.dispatch(unit);
+        first.unwrap_or_else(|| First::Refused { status: Status::Killed, seq: 0, why: "it is gone".to_owned() })
+    }
+
+    /// The first answer to the same request, durable or about to be.
+    fn answered(&self, asked: &Idempotency) -> Result<Option<First>, Error> {
+        if let Some(kept) = self.answers.get(&(asked.principal.clone(), asked.key.clone())) {
+            return if kept.digest == asked.digest {
+                Ok(Some(kept.first.clone()))
+            } else {
+                let message = "this request_id was used with another control: take a new one";
+                Err(Error::new(Kind::IdempotencyConflict, message))
+            };
+        }
+        let Some(answer) = asked.replay(&self.options.store, self.now())? else { return Ok(None) };
+        let read = serde_json::from_value(answer).map_err(|error| {
+            tracing::error!(%error, "a stored answer could not be read");
+            Error::new(Kind::Internal, "the first answer could not be read")
+        });
+        read.map(Some)
+    }
+
+    fn remember(
+        &mut self,
+        operate: &Operate,
+        asked: Idempotency,
+        first: &First,
+        unit: &mut Unit,
+    ) -> Result<(), StoreError> {
+        let now = self.now();
+        unit.ops.push(asked.op(now, json!(first))?);
+        let phase = match first {
+            First::Given(reply) => json!(reply.phase),
+            First::Refused { .. } => json!("refused"),
+        };
+        let details = json!({
+            "request_id": operate.control.request_id, "phase": phase, "reason": operate.control.reason,
+            "control": operate.control.verb,
+        });
+        let action = match operate.control.verb {
+            Verb::Pause { .. } => "task_pause",
+            Verb::Resume => "task_resume",
+            Verb::Kill => "task_kill",
+            Verb::Redirect { .. } => "task_redirect",
+        };
+        unit.ops.push(AuditEntry::new(now, operate.asker.by.id(), action, &operate.id, details).op()?);
+        let key = (asked.principal, asked.key);
+        self.answers.insert(key.clone(), Kept { digest: asked.digest, first: first.clone() });
+        unit.replies.push(Then::Answered(key));
+        Ok(())
+    }
+}
+
+fn missing(id: &str) -> Error {
+    Error::new(Kind::NotFound, format!("there is no task {id:?}"))
+}
+
+fn allowed(operate: &Operate, owner: Option<&str>) -> Result<(), Error> {
+    let owner = owner.filter(|owner| operate.asker.may_see(owner)).ok_or_else(|| missing(&operate.id))?;
+    if operate.asker.may_control(owner) {
+        return Ok(());
+    }
+    let message = "another's task is controlled with the scope `admin`, the role `operations` or `agents:control`";
+    Err(Error::new(Kind::Forbidden, message).coded("permission_denied"))
+}
+
+fn first_of(task: &mut Task, operate: &Operate, turn: &mut Turn<'_>) -> First {
+    let given = task.control(&operate.control, operate.asker.by.id(), operate.admission.as_ref(), turn);
+    let (status, seq) = (task.record.status, task.record.seq);
+    match given {
+        Ok(given) => First::Given(ControlReply {
+            task_id: task.record.id.clone(),
+            request_id: operate.control.request_id.clone(),
+            phase: given.phase,
+            effective: given.effective,
+            status,
+            seq,
+            abort: given.abort,
+        }),
+        Err(Refused::Here(why)) => First::Refused { status, seq, why: why.to_owned() },
+        Err(Refused::Moved) => {
+            let why = "it has changed since the `if_seq` that was given: look at it anew".to_owned();
+            First::Refused { status, seq, why }
+        }
+    }
+}
+
+impl Handler<Operate> for TaskActor {
+    type Result = ResponseFuture<Result<ControlReply, Error>>;
+
+    fn handle(&mut self, operate: Operate, context: &mut Context<Self>) -> Self::Result {
+        let (mut unit, id) = (Unit::default(), operate.id.clone());
+        let first = match self.operate(operate, &mut unit) {
+            Ok(first) => first,
+            Err(refused) => return Box::pin(futures::future::ready(Err(refused))),
+        };
+        let (reply, answered) = answer(first);
+        unit.reply(reply);
+        self.seal(unit);
+        self.flush(context);
+        Box::pin(async move { answered.await?.answer(&id) })
+    }
+}
+
+impl Handler<OperateMany> for TaskActor {
+    type Result = ResponseFuture<Result<Vec<(String, Result<ControlReply, Error>)>, Error>>;
+
+    fn handle(&mut self, many: OperateMany, context: &mut Context<Self>) -> Self::Result {
+        let OperateMany { ids, control, asker, asked } = many;
+        let mut outcomes = Vec::with_capacity(ids.len());
+        for id in ids {
+            let (control, asker) = (control.clone(), asker.clone());
+            let mut unit = Unit::default();
+            let operate = Operate { id: id.clone(), control, asker, admission: None, asked };
+            let outcome = self.operate(operate, &mut unit);
+            self.seal(unit);
+            outcomes.push((id.clone(), outcome.and_then(|first| first.answer(&id))));
+        }
+        // Behind all of them: once it is durable, so are they.
+        let (reply, answered) = answer(outcomes);
+        let mut unit = Unit::default();
+        unit.reply(reply);
+        self.seal(unit);
+        self.flush(context);
+        Box::pin(answered)
+    }
+}

@@ -1,0 +1,294 @@
+//! Who runs next: the earliest virtual deadline first, as many of one owner as may run at a time. Pure.
+//!
+//! A task's virtual deadline is when it first came into the queue plus the slack of its priority. So a task of low
+//! priority is overtaken by those of high priority that come within 120 s after it, and by none that comes later: nothing
+//! starves. An owner at its bound stands aside with all its tasks until one of them leaves its slot.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::record::Priority;
+use muster_core::Millis;
+
+/// How much later a task of this priority may be served than one of high priority that came at the same time.
+pub(super) const fn slack(priority: Priority) -> Duration {
+    Duration::from_secs(match priority {
+        Priority::High => 0,
+        Priority::Normal => 30,
+        Priority::Low => 120,
+    })
+}
+
+/// A task's place: by its virtual deadline, then in the order of coming.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    deadline: Millis,
+    number: u64,
+    id: Arc<str>,
+    /// When it came, for people.
+    since: Millis,
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    waiting: BTreeSet<Place>,
+    running: usize,
+}
+
+/// The queue and its slots. Every act costs the logarithm of what waits.
+#[derive(Debug)]
+pub(super) struct Queue {
+    slots: usize,
+    per_owner: usize,
+    taken: usize,
+    number: u64,
+    waiting: usize,
+    lines: HashMap<Arc<str>, Line>,
+    /// The first of each owner that is below its bound.
+    heads: BTreeSet<(Place, Arc<str>)>,
+    places: HashMap<Arc<str>, (Arc<str>, Place)>,
+}
+
+impl Queue {
+    pub(super) fn new(slots: usize, per_owner: usize) -> Self {
+        Self {
+            slots: slots.max(1),
+            per_owner: per_owner.max(1),
+            taken: 0,
+            number: 0,
+            waiting: 0,
+            lines: HashMap::new(),
+            heads: BTreeSet::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    #[cfg(test)]
+    fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// How many of an owner wait.
+    pub(super) fn waiting_of(&self, owner: &str) -> usize {
+        self.lines.get(owner).map_or(0, |line| line.waiting.len())
+    }
+
+    /// Of those that wait and may run, when the one that is served next came, at the latest.
+    pub(super) fn oldest(&self) -> Option<Millis> {
+        self.heads.first().map(|(place, _)| place.since)
+    }
+
+    /// Comes into the queue. One that is there already stays where it is.
+    pub(super) fn push(&mut self, id: &Arc<str>, owner: &Arc<str>, priority: Priority, first_queued_at: Millis) {
+        if self.places.contains_key(id) {
+            return;
+        }
+        self.number += 1;
+        let deadline = first_queued_at.plus(slack(priority));
+        let place = Place { deadline, number: self.number, id: Arc::clone(id), since: first_queued_at };
+        self.change(owner, |line| {
+            line.waiting.insert(place.clone());
+        });
+        self.places.insert(Arc::clone(id), (Arc::clone(owner), place));
+        self.waiting += 1;
+    }
+
+    /// Leaves the queue, if it was there.
+    pub(super) fn remove(&mut self, id: &str) -> bool {
+        let Some((owner, place)) = self.places.remove(id) else { return false };
+        self.change(&owner, |line| {
+            line.waiting.remove(&place);
+        });
+        self.waiting -= 1;
+        true
+    }
+
+    /// The next one gets a slot, if one is free and its owner may have it.
+    pub(super) fn pop(&mut self) -> Option<Arc<str>> {
+        if self.taken >= self.slots {
+            return None;
+        }
+        let (place, owner) = self.heads.first().cloned()?;
+        self.remove(&place.id);
+        self.occupy(&owner);
+        Some(place.id)
+    }
+
+    /// Takes a slot for a task that did not queue: it ran before a restart.
+    pub(super) fn occupy(&mut self, owner: &Arc<str>) {
+        self.taken += 1;
+        self.change(owner, |line| line.running += 1);
+    }
+
+    /// Gives a slot back.
+    pub(super) fn release(&mut self, owner: &Arc<str>) {
+        self.taken = self.taken.saturating_sub(1);
+        self.change(owner, |line| line.running = line.running.saturating_sub(1));
+    }
+
+    /// How long one more task of an owner will wait, if a run takes so long on average: for its owner's bound or for the
+    /// slots of all, whichever is longer.
+    pub(super) fn expected_wait(&self, owner: &str, mean_run: Duration) -> Duration {
+        let turns = |ahead: usize, wide: usize| u32::try_from(ahead.div_ceil(wide)).unwrap_or(u32::MAX);
+        let (running, waiting) = self.lines.get(owner).map_or((0, 0), |line| (line.running, line.waiting.len()));
+        let over = |load: usize, wide: usize| if load < wide { 0 } else { load + 1 - wide };
+        let own = turns(over(running + waiting, self.per_owner), self.per_owner);
+        let all = turns(over(self.taken + self.waiting, self.slots), self.slots);
+        mean_run.saturating_mul(own.max(all))
+    }
+
+    /// Changes an owner's line, and keeps its head where it belongs.
+    fn change(&mut self, owner: &Arc<str>, change: impl FnOnce(&mut Line)) {
+        let bound = self.per_owner;
+        let head = |line: &Line| line.waiting.first().filter(|_| line.running < bound).cloned();
+        let line = self.lines.entry(Arc::clone(owner)).or_default();
+        let before = head(line);
+        change(line);
+        let after = head(line);
+        let gone = line.running == 0 && line.waiting.is_empty();
+        if before != after {
+            if let Some(place) = before {
+                self.heads.remove(&(place, Arc::clone(owner)));
+            }
+            if let Some(place) = after {
+                self.heads.insert((place, Arc::clone(owner)));
+            }
+        }
+        if gone {
+            self.lines.remove(owner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn arc(text: impl AsRef<str>) -> Arc<str> {
+        Arc::from(text.as_ref())
+    }
+
+    #[test]
+    fn priorities_are_slacks_of_0_30_and_120_seconds() {
+        let mut queue = Queue::new(1, 1);
+        let at = |seconds: u64| Millis(seconds * 1_000);
+        let owners = ["low", "normal", "high", "late", "later"].map(arc);
+        queue.push(&owners[0], &owners[0], Priority::Low, at(0));
+        queue.push(&owners[1], &owners[1], Priority::Normal, at(60));
+        queue.push(&owners[2], &owners[2], Priority::High, at(95));
+        queue.push(&owners[3], &owners[3], Priority::High, at(119));
+        queue.push(&owners[4], &owners[4], Priority::High, at(121));
+        let mut order = Vec::new();
+        while let Some(id) = queue.pop() {
+            queue.release(&id);
+            order.push(id.to_string());
+        }
+        assert_eq!(order, ["normal", "high", "late", "low", "later"]);
+    }
+
+    #[test]
+    fn one_more_of_an_owner_waits_for_its_bound_or_for_the_slots() {
+        let mut queue = Queue::new(4, 2);
+        let (owner, other) = (arc("a"), arc("b"));
+        let run = Duration::from_secs(10);
+        assert_eq!(queue.expected_wait("a", run), Duration::ZERO);
+        (0..2).for_each(|_| queue.occupy(&owner));
+        assert_eq!(queue.expected_wait("a", run), run, "its two run: one of them ends first");
+        assert_eq!(queue.expected_wait("b", run), Duration::ZERO);
+        queue.push(&arc("t"), &owner, Priority::Normal, Millis(0));
+        queue.push(&arc("u"), &owner, Priority::Normal, Millis(0));
+        assert_eq!(queue.expected_wait("a", run), run * 2);
+        (0..2).for_each(|_| queue.occupy(&other));
+        assert_eq!(queue.expected_wait("c", run), run, "all four slots are taken");
+    }
+
+    /// What a queue does, beside a list that is searched.
+    #[derive(Debug, Clone)]
+    enum Act {
+        Push { owner: usize, priority: Priority },
+        Pop,
+        Release,
+        Remove(prop::sample::Index),
+    }
+
+    fn acts() -> impl Strategy<Value = Act> {
+        let priority = prop_oneof![Just(Priority::Low), Just(Priority::Normal), Just(Priority::High)];
+        prop_oneof![
+            4 => (0..5_usize, priority).prop_map(|(owner, priority)| Act::Push { owner, priority }),
+            3 => Just(Act::Pop),
+            2 => Just(Act::Release),
+            1 => any::<prop::sample::Index>().prop_map(Act::Remove),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+        /// It serves whom a search over all finds: the earliest deadline of an owner below its bound. So no bound is ever
+        /// passed, and none that came more than the slack later is served before one whose owner may run.
+        #[test]
+        fn it_serves_whom_a_search_finds(acts in prop::collection::vec(acts(), 1..200), slots in 1..6_usize, per in 1..4_usize) {
+            let mut queue = Queue::new(slots, per);
+            let mut list: Vec<(Millis, u64, usize)> = Vec::new();
+            let mut running: Vec<usize> = Vec::new();
+            for (number, act) in acts.into_iter().enumerate() {
+                let number = number as u64;
+                match act {
+                    Act::Push { owner, priority } => {
+                        let at = Millis(number * 7_000);
+                        queue.push(&arc(number.to_string()), &arc(owner.to_string()), priority, at);
+                        list.push((at.plus(slack(priority)), number, owner));
+                    }
+                    Act::Pop => {
+                        let of = |owner: usize| running.iter().filter(|each| **each == owner).count();
+                        let free = running.len() < slots;
+                        let best = list.iter().filter(|(_, _, owner)| free && of(*owner) < per).min().copied();
+                        let found = queue.pop();
+                        prop_assert_eq!(found.as_deref().map(str::to_owned), best.map(|(_, id, _)| id.to_string()));
+                        if let Some(best) = best {
+                            list.retain(|each| *each != best);
+                            running.push(best.2);
+                        }
+                    }
+                    Act::Release => {
+                        if let Some(owner) = running.pop() {
+                            queue.release(&arc(owner.to_string()));
+                        }
+                    }
+                    Act::Remove(which) => {
+                        if !list.is_empty() {
+                            let (_, id, _) = list.remove(which.index(list.len()));
+                            prop_assert!(queue.remove(&id.to_string()));
+                        }
+                    }
+                }
+                prop_assert_eq!(queue.waiting(), list.len());
+                prop_assert!(running.len() <= slots);
+            }
+        }
+
+        /// However many of high priority come, one of low priority is overtaken by no more of them than come within its
+        /// slack.
+        #[test]
+        fn nothing_starves(every_ms in 100_u64..5_000) {
+            let mut queue = Queue::new(1, 1);
+            let low = arc("low");
+            queue.push(&low, &low, Priority::Low, Millis(0));
+            let (mut served, mut at) = (0_u64, 0);
+            loop {
+                at += every_ms;
+                let id = arc(format!("h{at}"));
+                queue.push(&id, &id, Priority::High, Millis(at));
+                let next = queue.pop().unwrap();
+                queue.release(&next);
+                if next == low {
+                    break;
+                }
+                served += 1;
+            }
+            prop_assert!(served <= 120_000 / every_ms, "{} went before it", served);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What is asked of live tasks. What is answered is durable by then.
+
+use actix::{Context, Handler, Message, MessageResult, ResponseFuture};
+use futures::future::ready;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::actor::TaskActor;
+use super::book::Entry;
+use super::events::AGENTS;
+use super::messages::{Asker, Filter, Reach};
+use super::record::TaskRecord;
+use super::then::Then;
+use super::unit::{Unit, answer};
+use muster_core::journal::Journalled;
+use muster_core::principal::Permission;
+use muster_core::principal::Viewer;
+use muster_core::{Error, Kind};
+use muster_feed::{Denied, SnapshotAsk, StateItem};
+
+/// Most who wait for one task's next change.
+const MAX_WAITERS: usize = 1_000;
+/// Most items of one state.
+const MAX_ITEMS: usize = 10_000;
+/// Lines that a log's state begins with.
+const LINES: usize = 200;
+
+/// A live task; `None` where it does not live.
+#[derive(Message)]
+#[rtype(result = "Result<Option<Box<TaskRecord>>, Error>")]
+pub(super) struct Get {
+    pub(super) id: String,
+}
+
+/// A live task's next change.
+#[derive(Message)]
+#[rtype(result = "Result<Watched, Error>")]
+pub(super) struct Watch {
+    pub(super) id: String,
+    /// One that came before now counts too.
+    pub(super) after_seq: Option<u64>,
+    pub(super) asker: Asker,
+}
+
+#[derive(Debug)]
+pub(super) enum Watched {
+    Gone,
+    Now(Box<TaskRecord>),
+    /// The next one, after that `seq`.
+    Later(oneshot::Receiver<Box<TaskRecord>>, u64),
+}
+
+/// Live tasks that a filter lets through, newest first.
+#[derive(Message)]
+#[rtype(result = "Result<Vec<TaskRecord>, Error>")]
+pub(super) struct ListLive {
+    pub(super) filter: Filter,
+    pub(super) asker: Asker,
+    pub(super) before: Option<String>,
+    pub(super) limit: usize,
+}
+
+/// The identifiers of live tasks that a filter lets through and the asker controls.
+#[derive(Message)]
+#[rtype(result = "Vec<String>")]
+pub(super) struct Match {
+    pub(super) filter: Filter,
+    pub(super) asker: Asker,
+    pub(super) limit: usize,
+}
+
+/// The state of a channel.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct Snapshot(pub(super) Option<SnapshotAsk>);
+
+impl Filter {
+    /// Whether it lets a task through.
+    pub fn lets(&self, record: &TaskRecord) -> bool {
+        (self.status.is_empty() || self.status.contains(&record.status))
+            && self.agent.as_ref().is_none_or(|agent| *agent == record.agent)
+            && self.priority.is_none_or(|priority| priority == record.priority)
+            && self.from.is_none_or(|from| record.created_at >= from)
+            && self.to.is_none_or(|to| record.created_at < to)
+    }
+}
+
+impl TaskActor {
+    /// Live tasks within somebody's reach, newest first.
+    fn within<'a>(
+        &'a self,
+        reach: Reach,
+        owner: &'a str,
+        before: Option<&'a str>,
+    ) -> Box<dyn Iterator<Item = &'a Entry> + 'a> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let entries = &self.book.entries;
+        match reach {
+            Reach::All => {
+                let upper = before.map_or(Unbounded, Excluded);
+                Box::new(entries.range::<str, _>((Unbounded, upper)).rev().map(|(_, entry)| entry))
+            }
+            Reach::Own => {
+                let least = (std::sync::Arc::<str>::from(owner), std::sync::Arc::<str>::from(""));
+                let own = self.book.owners.range(least..).take_while(move |(of, _)| **of == *owner);
+                let ids: Vec<_> =
+                    own.map(|(_, id)| id).filter(|id| before.is_none_or(|before| ***id < *before)).collect();
+                Box::new(ids.into_iter().rev().filter_map(|id| entries.get(id)))
+            }
+        }
+    }
+
+    /// Answers once what the answer shows is durable.
+    fn answer_at<T: Send + 'static>(
+        &mut self,
+        decided: u64,
+        value: T,
+        context: &mut Context<Self>,
+    ) -> ResponseFuture<Result<T, Error>> {
+        if self.journal.holds(decided) {
+            return Box::pin(ready(Ok(value)));
+        }
+        let (reply, answered) = answer(value);
+        let mut unit = Unit::default();
+        unit.reply(reply);
+        self.seal(unit);
+        self.flush(context);
+        Box::pin(answered)
+    }
+
+    fn items(&self, channel: &str, viewer: &Viewer) -> Result<Vec<StateItem>, Denied> {
+        let all = viewer.permissions.has(Permission::AgentsRead);
+        let now = self.now();
+        let agent = channel.strip_prefix(AGENTS).and_then(|rest| rest.strip_prefix(':'));
+        if channel == AGENTS || agent.is_some() {
+            let reach = if all { Reach::All } else { Reach::Own };
+            let of_it = |record: &TaskRecord| agent.is_none_or(|agent| record.agent == agent);
+            let shown = |entry: &&Entry| !entry.task.status().ended() && of_it(&entry.task.record);
+            let seen = self.within(reach, &viewer.id, None).filter(shown);
+            return Ok(seen.take(MAX_ITEMS).map(|entry| item(&summary(&entry.shown(now)))).collect());
+        }
+        let Some(rest) = channel.strip_prefix("tasks:") else { return Ok(Vec::new()) };
+        let id = rest.strip_suffix(":logs").unwrap_or(rest);
+        let ended = |id: &str| super::stored::ended(&self.options.store, id).map_err(|_| Denied::Unavailable);
+        let record = match self.book.entries.get(id) {
+            Some(entry) => entry.shown(now),
+            None => ended(id)?.ok_or(Denied::NotFound)?.record,
+        };
+        if !all && record.owner.id != *viewer.id {
+            return Err(Denied::NotFound);
+        }
+        if rest != id {
+            let lines = self.runner.trays.find(id).map(|tray| tray.lines(0, usize::MAX)).unwrap_or_default();
+            let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
+            return Ok(last.iter().map(|line| state_item(&line.n.to_string(), line.n, &json!(line))).collect());
+        }
+        let mut data = json!(record);
+        if let Some(fields) = data.as_object_mut() {
+            fields.insert("task_id".to_owned(), json!(record.id));
+            fields.insert("ended".to_owned(), json!(record.status.ended()));
+        }
+        Ok(vec![state_item(&record.id, record.seq, &data)])
+    }
+}
+
+/// What a list of live tasks shows of each.
+fn summary(record: &TaskRecord) -> (String, u64, serde_json::Value) {
+    let data = json!({
+        "task_id": record.id, "agent": record.agent, "status": record.status, "priority": record.priority,
+        "revision": record.revision, "seq": record.seq, "progress": record.progress, "owner": record.owner.id,
+        "created_at": record.created_at,
+    });
+    (record.id.clone(), record.seq, data)
+}
+
+fn item((id, version, data): &(String, u64, serde_json::Value)) -> StateItem {
+    state_item(id, *version, data)
+}
+
+fn state_item(id: &str, version: u64, data: &serde_json::Value) -> StateItem {
+    let data = serde_json::value::to_raw_value(data).unwrap_or_else(|error| {
+        tracing::error!(id, %error, "a task's state is no JSON");
+        serde_json::value::RawValue::NULL.to_owned()
+    });
+    StateItem { id: id.to_owned(), version, data }
+}
+
+impl Handler<Get> for TaskActor {
+    type Result = ResponseFuture<Result<Option<Box<TaskRecord>>, Error>>;
+
+    fn handle(&mut self, get: Get, context: &mut Context<Self>) -> Self::Result {
+        let Some(entry) = self.book.entries.get(get.id.as_str()) else { return Box::pin(ready(Ok(None))) };
+        let (decided, record) = (entry.decided, Box::new(entry.shown(self.now())));
+        self.answer_at(decided, Some(record), context)
+    }
+}
+
+impl Handler<Watch> for TaskActor {
+    type Result = ResponseFuture<Result<Watched, Error>>;
+
+    fn handle(&mut self, watch: Watch, context: &mut Context<Self>) -> Self::Result {
+        let now = self.now();
+        let Some(entry) = self.book.entries.get_mut(watch.id.as_str()) else {
+            return Box::pin(ready(Ok(Watched::Gone)));
+        };
+        let record = &entry.task.record;
+        if !watch.asker.may_see(&record.owner.id) {
+            return Box::pin(ready(Err(Error::new(Kind::NotFound, format!("there is no task {:?}", watch.id)))));
+        }
+        if record.status.ended() || watch.after_seq.is_some_and(|seq| record.seq > seq) {
+            let (decided, record) = (entry.decided, Box::new(entry.shown(now)));
+            return self.answer_at(decided, Watched::Now(record), context);
+        }
+        let seq = record.seq;
+        entry.waiters.retain(|waiter| !waiter.is_closed());
+        if entry.waiters.len() >= MAX_WAITERS {
+            let message = format!("{MAX_WAITERS} wait for this task already: subscribe to its channel instead");
+            return Box::pin(ready(Err(Error::new(Kind::Unavailable, message))));
+        }
+        let (waiter, change) = oneshot::channel();
+        entry.waiters.push(waiter);
+        Box::pin(ready(Ok(Watched::Later(change, seq))))
+    }
+}
+
+impl Handler<ListLive> for TaskActor {
+    type Result = ResponseFuture<Result<Vec<TaskRecord>, Error>>;
+
+    fn handle(&mut self, list: ListLive, context: &mut Context<Self>) -> Self::Result {
+        let ListLive { filter, asker, before, limit } = list;
+        let now = self.now();
+        let found =
+            self.within(asker.sees, asker.by.id(), before.as_deref()).filter(|entry| filter.lets(&entry.task.record));
+        let (mut decided, mut records) = (0, Vec::new());
+        for entry in found.take(limit) {
+            decided = decided.max(entry.decided);
+            records.push(entry.shown(now));
+        }
+        self.answer_at(decided, records, context)
+    }
+}
+
+impl Handler<Match> for TaskActor {
+    type Result = MessageResult<Match>;
+
+    fn handle(&mut self, ask: Match, _: &mut Context<Self>) -> Self::Result {
+        let live = self.within(ask.asker.controls, ask.asker.by.id(), None);
+        let matched = live.filter(|entry| !entry.task.status().ended() && ask.filter.lets(&entry.task.record));
+        MessageResult(matched.take(ask.limit).map(|entry| entry.task.record.id.clone()).collect())
+    }
+}
+
+impl Handler<Snapshot> for TaskActor {
+    type Result = ();
+
+    fn handle(&mut self, mut snapshot: Snapshot, context: &mut Context<Self>) {
+        let Some(ask) = snapshot.0.take() else { return };
+        let state = self.items(&ask.channel, &ask.viewer);
+        // Behind every event that tells of what it shows, and before every other.
+        let mut unit = Unit::default();
+        unit.replies.push(Then::Reply(Box::new(move |stored| {
+            ask.reply.send(if stored.is_ok() { state } else { Err(Denied::Unavailable) });
+        })));
+        self.seal(unit);
+        self.flush(context);
+    }
+}

@@ -1,0 +1,68 @@
+//! How tasks end, and what becomes of the controls that were under way.
+
+use serde_json::json;
+
+use super::{Again, Task, Turn};
+use crate::task::messages::Outcome;
+use crate::task::record::{ControlRecord, Status, TaskError};
+use muster_core::Millis;
+
+/// How long a settled control is shown.
+const SHOWN_MS: u64 = 24 * 3_600 * 1_000;
+/// Most settled controls that are shown: the newest.
+const MAX_SETTLED: usize = 32;
+
+impl Task {
+    /// Ends with an error.
+    pub(super) fn fail(&mut self, to: Status, code: &str, detail: String, turn: &mut Turn<'_>) {
+        self.record.error = Some(TaskError { error_code: code.to_owned(), detail });
+        self.end(to, code, Outcome::Missed, turn);
+    }
+
+    /// Ends: nothing of it runs any more, and every control that was under way ends too.
+    pub(super) fn end(&mut self, to: Status, reason: &str, outcome: Outcome, turn: &mut Turn<'_>) {
+        self.abort(Again::No, turn);
+        self.settle_all(outcome, turn);
+        self.inner.back = None;
+        self.go(to, reason, turn);
+        self.progressed(Some(to.name()), turn.now);
+        self.note(turn, "task.end", json!({ "task_id": self.record.id, "status": to.name() }));
+    }
+
+    /// Notes an accepted control.
+    pub(super) fn accept(&mut self, control: ControlRecord, now: Millis) {
+        let old = |each: &ControlRecord| each.outcome.is_some() && now.0.saturating_sub(each.at.0) >= SHOWN_MS;
+        self.record.controls.retain(|each| !old(each));
+        while self.record.controls.iter().filter(|each| each.outcome.is_some()).count() >= MAX_SETTLED {
+            let Some(oldest) = self.record.controls.iter().position(|each| each.outcome.is_some()) else { break };
+            self.record.controls.remove(oldest);
+        }
+        self.record.controls.push(control);
+    }
+
+    /// Ends the controls under way that `which` picks.
+    pub(super) fn settle(&mut self, outcome: Outcome, turn: &mut Turn<'_>, which: impl Fn(&ControlRecord) -> bool) {
+        let mut settled = Vec::new();
+        for control in self.record.controls.iter_mut().filter(|each| each.outcome.is_none() && which(each)) {
+            control.outcome = Some(outcome);
+            settled.push((control.request_id.clone(), control.verb.name()));
+        }
+        for (request_id, verb) in settled {
+            let event = match outcome {
+                Outcome::Applied => "control.applied",
+                Outcome::Superseded => "control.superseded",
+                Outcome::Missed => "control.missed",
+            };
+            let data = json!({ "task_id": self.record.id, "idem": request_id, "verb": verb, "outcome": outcome });
+            self.note(turn, event, data);
+        }
+    }
+
+    pub(super) fn settle_all(&mut self, outcome: Outcome, turn: &mut Turn<'_>) {
+        self.settle(outcome, turn, |_| true);
+    }
+
+    pub(super) fn settle_one(&mut self, request_id: &str, outcome: Outcome, turn: &mut Turn<'_>) {
+        self.settle(outcome, turn, |each| each.request_id == request_id);
+    }
+}

@@ -1,0 +1,117 @@
+//! Tests of tasks: the actor on paused time, with scripted work.
+
+mod controls;
+mod crashes;
+mod lists;
+mod runs;
+mod script;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actix_rt::Arbiter;
+use muster_store::{MemStore, StoreHandle};
+use serde_json::{Value, json};
+
+use self::script::Script;
+use super::*;
+use muster_core::event::Recorder;
+use muster_core::supervise::Tree;
+use muster_core::{Clock, test_world};
+use muster_identity::By;
+use muster_identity::keys::KeyRecord;
+
+/// What a test needs.
+struct Bench {
+    tree: Tree,
+    tasks: Tasks,
+    work: Arc<Script>,
+    feed: Arc<Recorder>,
+    store: Arc<MemStore>,
+    clock: Clock,
+    settings: TaskSettings,
+    me: Asker,
+    /// How long each kill took that dropped a step.
+    kills: Arc<Mutex<Vec<Duration>>>,
+}
+
+fn key(id: &str) -> Asker {
+    Asker::of(By::Key(Arc::new(KeyRecord::standing_in(id, "a test's"))))
+}
+
+impl Bench {
+    async fn new(tree: &Tree, settings: TaskSettings) -> Self {
+        Self::on(tree, Arc::default(), Clock::tokio(test_world::START), settings).await
+    }
+
+    /// The server ends without a word, and another begins on what is stored.
+    async fn again(self) -> Self {
+        self.tree.stop().await;
+        let tree = Tree::new(Arbiter::current(), self.clock.clone());
+        Self::on(&tree, self.store, self.clock, self.settings).await
+    }
+
+    /// On a store that may hold something.
+    async fn on(tree: &Tree, store: Arc<MemStore>, clock: Clock, settings: TaskSettings) -> Self {
+        let (work, feed) = (Arc::new(Script::default()), Arc::new(Recorder::default()));
+        let kills: Arc<Mutex<Vec<Duration>>> = Arc::default();
+        let noted = Arc::clone(&kills);
+        let handle: StoreHandle = Arc::<MemStore>::clone(&store);
+        let options = TaskOptions {
+            store: handle,
+            clock: clock.clone(),
+            publisher: Arc::<Recorder>::clone(&feed),
+            work: Arc::<Script>::clone(&work),
+            settings: settings.clone(),
+            runtime: None,
+            kill_times: KillTimes::told_to(move |took| noted.lock().unwrap().push(took)),
+        };
+        let tasks = Tasks::start(&tree.group("agents"), Arbiter::current(), options);
+        tasks.up().await;
+        Self { tree: tree.clone(), tasks, work, feed, store, clock, settings, me: key("key_me"), kills }
+    }
+
+    /// Accepts a task whose steps do this.
+    async fn run(&self, steps: Value) -> String {
+        self.try_run(steps).await.unwrap().id
+    }
+
+    async fn try_run(&self, steps: Value) -> Result<TaskRecord, muster_core::Error> {
+        self.tasks.run(new(steps), &self.me, None).await
+    }
+
+    async fn get(&self, id: &str) -> TaskRecord {
+        self.tasks.get(id, &self.me).await.unwrap()
+    }
+
+    /// The task once it holds; time goes on meanwhile.
+    async fn until(&self, id: &str, holds: impl Fn(&TaskRecord) -> bool) -> TaskRecord {
+        let mut record = self.get(id).await;
+        for _ in 0..10_000 {
+            if holds(&record) {
+                return record;
+            }
+            record = self.tasks.wait(id, &self.me, Some(record.seq), Duration::from_secs(60)).await.unwrap();
+        }
+        panic!("what was awaited did not come: {record:?}");
+    }
+
+    async fn is(&self, id: &str, status: Status) -> TaskRecord {
+        self.until(id, |record| record.status == status).await
+    }
+
+    async fn control(&self, id: &str, verb: Verb) -> Result<ControlReply, muster_core::Error> {
+        let request_id = muster_core::ids::new_id(muster_core::ids::IdKind::Request);
+        self.tasks.control(id, Control { verb, request_id, if_seq: None, reason: None }, &self.me).await
+    }
+}
+
+fn new(steps: Value) -> NewTask {
+    NewTask {
+        agent: "script".to_owned(),
+        task: "do it".to_owned(),
+        params: json!({ "steps": steps }),
+        timeout_seconds: 600,
+        priority: Priority::Normal,
+    }
+}

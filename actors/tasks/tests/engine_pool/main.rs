@@ -1,0 +1,47 @@
+//! The pool of engines' processes, with processes of this very program and engines that misbehave.
+//!
+//! Without the usual harness: its lines would stand between the frames of a process.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
+mod bad;
+mod tests;
+mod world;
+
+use std::io::{stdin, stdout};
+
+use muster_tasks::engine::{Bounds, work};
+
+/// The first argument of a process.
+const WORKER: &str = "engine-worker";
+/// For one call, in MiB.
+const MEMORY: u64 = 64;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    if has(WORKER) {
+        work(Bounds { memory_mib: MEMORY, workspace: None }, bad::by_number, stdin(), stdout()).unwrap();
+        return;
+    }
+    // What cargo-nextest and `cargo test` ask of a program of tests.
+    if has("--list") {
+        let shown = if has("--ignored") { &[] } else { tests::ALL };
+        shown.iter().for_each(|(name, _)| println!("{name}: test"));
+        return;
+    }
+    let wanted: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
+    let chosen = |name: &str| {
+        wanted.is_empty() || wanted.iter().any(|want| if has("--exact") { name == *want } else { name.contains(*want) })
+    };
+    for (name, test) in tests::ALL.iter().filter(|(name, _)| chosen(name)) {
+        println!("test {name}");
+        test();
+    }
+}

@@ -1,0 +1,318 @@
+//! What the pool promises.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use muster_core::Kind;
+use muster_tasks::engine::EngineRunner as _;
+use serde_json::json;
+
+use crate::WORKER;
+use crate::bad::{
+    ABORTS, BOMB, CLIMBS, CLIMBS_GREEDILY, DEEP, ECHO, FITS, FOREVER, GREEDY, LARGE, LEAKS, NESTS, PANICS, PROCESS,
+    WRITES,
+};
+use crate::world::{call, children, kill, pid, run, until, with};
+
+type Test = fn();
+
+pub const ALL: &[(&str, Test)] = &[
+    ("a_thousand_calls_come_back_with_their_own_answers", a_thousand_calls),
+    ("a_call_past_its_time_is_stopped_and_its_process_replaced", past_its_time),
+    ("a_call_past_its_memory_is_told_the_bound", past_its_memory),
+    ("the_bound_is_the_one_that_is_told_with_a_large_stack_and_without", exact),
+    ("a_stack_that_overflows_takes_nothing_along", overflow),
+    ("a_panic_and_an_abort_are_faults_of_ours", broken),
+    ("an_output_past_its_bounds_is_refused", outputs),
+    ("a_dropped_call_ends_its_process_at_once", dropped),
+    ("one_who_leaves_the_queue_takes_the_call_along", left_the_queue),
+    ("a_process_killed_from_outside_is_replaced", killed),
+    ("a_full_queue_refuses", full),
+    ("an_idle_process_ends", idle),
+    ("a_process_that_keeps_memory_is_replaced", leaks),
+    ("a_process_knows_no_environment_and_writes_no_file", confined),
+    ("a_process_ends_when_its_input_closes_while_an_engine_runs", orphan),
+    ("the_tree_s_end_ends_processes_that_are_busy", stopped_busy),
+];
+
+fn a_thousand_calls() {
+    with(
+        |_| {},
+        |engines| async move {
+            for round in 0..50_u64 {
+                let calls = (0..20).map(|nth| {
+                    let input = json!({ "value": [round, nth, "ü", 0.1, -1.5e-7] });
+                    let engines = engines.clone();
+                    async move { (engines.run(call(&ECHO, input.clone())).await, input) }
+                });
+                for (answer, input) in join_all(calls).await {
+                    assert_eq!(answer.unwrap().output, input);
+                }
+            }
+            let stats = engines.stats();
+            assert_eq!((stats.calls, stats.processes, stats.running, stats.waiting), (1_000, 2, 0, 0));
+            assert_eq!(children().len(), 2);
+        },
+    );
+}
+
+fn past_its_time() {
+    with(
+        |options| options.time = Duration::from_secs(1),
+        |engines| async move {
+            let old = pid(&engines).await;
+            let refused = run(&engines, &FOREVER).await.unwrap_err();
+            assert_eq!(refused.kind, Kind::TimedOut);
+            assert!(refused.message.contains("1 s"), "{refused}");
+            assert!(children().is_empty(), "killed and buried before the answer");
+            assert_ne!(pid(&engines).await, old);
+            assert_eq!(engines.stats().timed_out, 1);
+        },
+    );
+}
+
+fn past_its_memory() {
+    with(
+        |_| {},
+        |engines| async move {
+            for _ in 0..2 {
+                let refused = run(&engines, &BOMB).await.unwrap_err();
+                assert_eq!((refused.kind, refused.code), (Kind::TooLarge, Some("memory_exceeded")), "{refused}");
+                assert!(refused.message.contains("64 MiB"), "{refused}");
+                pid(&engines).await;
+            }
+        },
+    );
+}
+
+fn exact() {
+    with(
+        |options| options.workers = 1,
+        |engines| async move {
+            let had = run(&engines, &FITS).await.unwrap().output;
+            assert_eq!(had, json!({ "had": 48 }));
+            let climbed = run(&engines, &CLIMBS).await.unwrap().output;
+            assert_eq!(climbed["had"], 48);
+            assert!(climbed["climbed"].as_u64().unwrap() >= 192, "{climbed}");
+            // Behind a large stack in the same process, and on one.
+            for engine in [&GREEDY, &CLIMBS_GREEDILY] {
+                let old = pid(&engines).await;
+                run(&engines, &CLIMBS).await.unwrap();
+                assert_eq!(pid(&engines).await, old, "a stack that is gone is no memory that is kept");
+                let refused = run(&engines, engine).await.unwrap_err();
+                assert_eq!((refused.kind, refused.code), (Kind::TooLarge, Some("memory_exceeded")), "{refused}");
+            }
+        },
+    );
+}
+
+fn overflow() {
+    with(
+        |_| {},
+        |engines| async move {
+            let refused = run(&engines, &DEEP).await.unwrap_err();
+            assert_eq!(refused.kind, Kind::Invalid, "{refused}");
+            assert!(refused.message.contains("nested too deeply"), "{refused}");
+            pid(&engines).await;
+        },
+    );
+}
+
+fn broken() {
+    with(
+        |_| {},
+        |engines| async move {
+            let old = pid(&engines).await;
+            for engine in [&PANICS, &ABORTS] {
+                let refused = run(&engines, engine).await.unwrap_err();
+                assert_eq!(refused.kind, Kind::Internal, "{refused}");
+                assert!(!refused.message.contains("disco"), "{refused}");
+            }
+            assert_ne!(pid(&engines).await, old, "a process in which an engine panicked is not used again");
+            assert_eq!(engines.stats().broken, 2);
+        },
+    );
+}
+
+fn outputs() {
+    with(
+        |_| {},
+        |engines| async move {
+            for engine in [&LARGE, &NESTS] {
+                let refused = run(&engines, engine).await.unwrap_err();
+                assert_eq!(refused.kind, Kind::TooLarge, "{refused}");
+            }
+            let value = json!({ "value": "x".repeat(17 << 20) });
+            let refused = engines.run(call(&ECHO, value)).await.unwrap_err();
+            assert_eq!(refused.kind, Kind::TooLarge, "{refused}");
+            pid(&engines).await;
+        },
+    );
+}
+
+fn dropped() {
+    with(
+        |_| {},
+        |engines| async move {
+            let begun = Instant::now();
+            {
+                let asked = run(&engines, &FOREVER);
+                let seen = until(|| !children().is_empty());
+                futures::pin_mut!(asked, seen);
+                assert!(
+                    matches!(futures::future::select(asked, seen).await, futures::future::Either::Right(_)),
+                    "it runs for ever"
+                );
+            }
+            until(|| children().is_empty()).await;
+            assert!(begun.elapsed() < Duration::from_secs(10), "long before its time is over");
+            until(|| engines.stats().running == 0).await;
+        },
+    );
+}
+
+fn left_the_queue() {
+    with(
+        |options| options.workers = 1,
+        |engines| async move {
+            let busy = actix_rt::spawn({
+                let engines = engines.clone();
+                async move { run(&engines, &FOREVER).await }
+            });
+            until(|| engines.stats().running == 1).await;
+            // Each takes a place in the queue and leaves it: more of them than there are places.
+            for _ in 0..100 {
+                let waiting = tokio::time::timeout(Duration::from_millis(1), run(&engines, &ECHO)).await;
+                assert!(waiting.is_err(), "the only process is busy");
+            }
+            assert_eq!(engines.stats().waiting, 0);
+            busy.abort();
+            assert!(run(&engines, &ECHO).await.is_ok());
+        },
+    );
+}
+
+fn killed() {
+    with(
+        |_| {},
+        |engines| async move {
+            let idle = pid(&engines).await;
+            kill(idle);
+            assert_ne!(pid(&engines).await, idle);
+
+            let busy = actix_rt::spawn({
+                let engines = engines.clone();
+                async move { run(&engines, &FOREVER).await }
+            });
+            until(|| engines.stats().running == 1 && !children().is_empty()).await;
+            let first = children();
+            first.iter().copied().for_each(kill);
+            until(|| children().iter().any(|pid| !first.contains(pid))).await;
+            // Once more in another process, and not for ever.
+            children().into_iter().for_each(kill);
+            let refused = busy.await.unwrap().unwrap_err();
+            assert_eq!(refused.kind, Kind::Unavailable, "{refused}");
+            assert!(refused.retry_after.is_some());
+        },
+    );
+}
+
+fn full() {
+    with(
+        |options| (options.workers, options.queue) = (1, 2),
+        |engines| async move {
+            let busy: Vec<_> = (0..3)
+                .map(|_| {
+                    let engines = engines.clone();
+                    actix_rt::spawn(async move { run(&engines, &FOREVER).await })
+                })
+                .collect();
+            until(|| (engines.stats().running, engines.stats().waiting) == (1, 2)).await;
+            let refused = run(&engines, &ECHO).await.unwrap_err();
+            assert_eq!((refused.kind, refused.code), (Kind::Unavailable, Some("engines_busy")));
+            assert!(refused.retry_after.is_some());
+            busy.iter().for_each(tokio::task::JoinHandle::abort);
+            until(|| engines.stats().running == 0).await;
+            assert!(run(&engines, &ECHO).await.is_ok());
+        },
+    );
+}
+
+fn idle() {
+    with(
+        |options| options.idle = Duration::from_millis(200),
+        |engines| async move {
+            pid(&engines).await;
+            until(|| children().is_empty()).await;
+            assert_eq!(engines.stats().processes, 0);
+        },
+    );
+}
+
+fn leaks() {
+    with(
+        |_| {},
+        |engines| async move {
+            // More than the bound in all, were it one process.
+            let mut pids = Vec::new();
+            for _ in 0..6 {
+                pids.push(run(&engines, &LEAKS).await.unwrap().output["pid"].as_u64().unwrap());
+            }
+            pids.dedup();
+            assert!(pids.len() > 1, "{pids:?}");
+        },
+    );
+}
+
+fn confined() {
+    with(
+        |_| {},
+        |engines| async move {
+            // MALLOC_ARENA_MAX is the pool's own.
+            assert_eq!(run(&engines, &PROCESS).await.unwrap().output["variables"], 1);
+            // The kernel may end it for the attempt, or refuse it.
+            let wrote = run(&engines, &WRITES).await;
+            assert!(!wrote.is_ok_and(|answer| answer.output["written"] == json!(true)));
+        },
+    );
+}
+
+/// By hand: what a pool does that is killed in the middle of a call.
+fn orphan() {
+    let program = std::env::current_exe().unwrap();
+    let mut child = Command::new(program).arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let echo = |number: u8, body: &[u8]| {
+        let length = u8::try_from(body.len()).unwrap();
+        [&[0, 0, 0, 2, 0, number, 0, 0, 0, length], body].concat()
+    };
+    input.write_all(&echo(1, br#"{"value":7}"#)).unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let mut frame = || {
+        let mut length = [0; 4];
+        output.read_exact(&mut length).unwrap();
+        let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+        output.read_exact(&mut frame).unwrap();
+        String::from_utf8(frame).unwrap()
+    };
+    assert!(frame().contains(r#""failure":null"#));
+    assert_eq!(frame(), r#"{"value":7}"#);
+    input.write_all(&echo(2, b"{}")).unwrap();
+    drop(input);
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(child.wait().unwrap()));
+    assert!(told.recv_timeout(Duration::from_secs(30)).expect("it ends").success());
+}
+
+fn stopped_busy() {
+    with(
+        |_| {},
+        |engines| async move {
+            actix_rt::spawn(async move { run(&engines, &FOREVER).await });
+            // The world sees to it that no process outlives the tree.
+            until(|| !children().is_empty()).await;
+        },
+    );
+}
