@@ -5,24 +5,43 @@ use actix_web::http::header::IF_MATCH;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::PageAsk;
 use muster_core::precondition::IfMatch;
-use muster_core::{Error, Kind};
+use muster_core::{Error, Kind, Millis};
+use muster_geo::BBox;
+use muster_request::{Fields, Request};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The page that a query asks for; a limit is 1 to 200, 50 where none is sent.
-///
-/// # Errors
-/// `Invalid` names `query.limit`.
-pub fn page(limit: Option<&str>, cursor: Option<String>) -> Result<PageAsk, Error> {
-    let limit = match limit {
-        None => PageAsk::default().limit,
-        Some(text) => text
-            .parse()
-            .ok()
-            .filter(|limit| (1..=200).contains(limit))
-            .ok_or_else(|| Error::field(Kind::Invalid, &["query", "limit"], "must be 1 to 200", text.into()))?,
-    };
-    Ok(PageAsk { limit, after: cursor.filter(|cursor| !cursor.is_empty()) })
+/// A page of a list.
+#[derive(Debug, Clone, Request)]
+#[request(query, body)]
+pub struct PageQuery {
+    /// Most entries of the page.
+    #[request(range = 1..=200, default = 50)]
+    pub limit: usize,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+impl From<PageQuery> for PageAsk {
+    fn from(PageQuery { limit, cursor }: PageQuery) -> Self {
+        Self { limit, after: cursor.filter(|cursor| !cursor.is_empty()) }
+    }
+}
+
+/// A time in RFC 3339.
+pub fn time(fields: &mut Fields<'_>, name: &str) -> Option<Millis> {
+    let text = fields.string(name)?;
+    let time = Millis::parse_rfc3339(&text);
+    if time.is_none() {
+        fields.fail(name, "must be an RFC 3339 time, such as 2027-01-01T00:00:00Z");
+    }
+    time
+}
+
+/// A bounding box in a query: west, south, east and north in degrees.
+pub fn bbox(fields: &mut Fields<'_>, name: &str) -> Option<BBox> {
+    let text = fields.string(name)?;
+    BBox::parse(&text).map_err(|error| fields.fail(name, error.to_string())).ok()
 }
 
 /// The version that the caller has read: `If-Match: "7"`, `If-Match: 7`, or `*` for whatever is there.

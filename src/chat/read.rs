@@ -5,24 +5,28 @@ use base64::engine::general_purpose::STANDARD;
 use muster_providers::{Content, Image, ImageSource, Message, Part, Role, Tool, ToolCall, ToolChoice};
 use serde_json::{Value, json};
 
-use crate::body::Fields;
+use muster_request::Fields;
 
 /// Bounds of a conversation, whoever sends it.
 pub const MAX_MESSAGES: usize = 2048;
 pub const MAX_TOOLS: usize = 128;
 const MAX_TOOL_NAME: usize = 64;
 
-/// Reads `messages`.
-pub fn messages(fields: &mut Fields<'_>) -> Vec<Message> {
-    let read = fields.objects("messages", message);
-    let messages = fields.require("messages", read).unwrap_or_default();
-    if fields.value("messages").and_then(|value| value.as_array()).is_some_and(Vec::is_empty) {
-        fields.fail("messages", "must hold at least one message");
+/// Reads the messages of a conversation.
+pub fn messages(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Message>> {
+    let messages = fields.objects(name, message)?;
+    check_count(fields, name, messages.len());
+    Some(messages)
+}
+
+/// Notes that there is no message, or that there are too many.
+pub fn check_count(fields: &mut Fields<'_>, name: &str, count: usize) {
+    if fields.value(name).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        fields.fail(name, "must hold at least one message");
     }
-    if messages.len() > MAX_MESSAGES {
-        fields.fail("messages", format!("must hold at most {MAX_MESSAGES} messages"));
+    if count > MAX_MESSAGES {
+        fields.fail(name, format!("must hold at most {MAX_MESSAGES} messages"));
     }
-    messages
 }
 
 fn message(fields: &mut Fields<'_>) -> Message {
@@ -57,9 +61,9 @@ fn content(fields: &mut Fields<'_>) -> Option<Content> {
 
 fn part(fields: &mut Fields<'_>) -> Part {
     match fields.string("type").as_deref() {
-        Some("text") => Part::Text(required_text(fields, "text")),
+        Some("text") => Part::Text(fields.required_string("text")),
         // The assistant's own words, sent back.
-        Some("refusal") => Part::Text(required_text(fields, "refusal")),
+        Some("refusal") => Part::Text(fields.required_string("refusal")),
         Some("image_url") => {
             let image = fields.object("image_url", image);
             fields.require("image_url", image).map_or_else(|| Part::Text(String::new()), Part::Image)
@@ -76,14 +80,8 @@ fn part(fields: &mut Fields<'_>) -> Part {
     }
 }
 
-/// A string that must be there.
-pub fn required_text(fields: &mut Fields<'_>, name: &str) -> String {
-    let text = fields.string(name);
-    fields.require(name, text).unwrap_or_default()
-}
-
 fn image(fields: &mut Fields<'_>) -> Image {
-    let url = required_text(fields, "url");
+    let url = fields.required_string("url");
     let detail = fields.string("detail");
     if detail.as_deref().is_some_and(|detail| !matches!(detail, "auto" | "low" | "high")) {
         fields.fail("detail", "must be auto, low or high");
@@ -132,23 +130,28 @@ pub fn joined(mut parts: Vec<Part>) -> Content {
 }
 
 fn tool_call(fields: &mut Fields<'_>) -> ToolCall {
-    let id = required_text(fields, "id");
+    let id = fields.required_string("id");
     if fields.string("type").is_some_and(|kind| kind != "function") {
         fields.unsupported("type", "only calls of type function are supported");
     }
     let function =
-        fields.object("function", |function| (required_text(function, "name"), required_text(function, "arguments")));
+        fields.object("function", |function| (function.required_string("name"), function.required_string("arguments")));
     let (name, arguments) = fields.require("function", function).unwrap_or_default();
     ToolCall { id, name, arguments }
 }
 
-/// Reads `tools`.
-pub fn tools(fields: &mut Fields<'_>) -> Vec<Tool> {
-    let tools = fields.objects("tools", tool).unwrap_or_default();
+/// Reads the tools that a model may call.
+pub fn tools(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Tool>> {
+    tools_of(fields, name, tool)
+}
+
+/// Reads at most as many tools as any provider takes, each by `tool`.
+pub fn tools_of(fields: &mut Fields<'_>, name: &str, tool: fn(&mut Fields<'_>) -> Tool) -> Option<Vec<Tool>> {
+    let tools = fields.objects(name, tool)?;
     if tools.len() > MAX_TOOLS {
-        fields.fail("tools", format!("must hold at most {MAX_TOOLS} tools"));
+        fields.fail(name, format!("must hold at most {MAX_TOOLS} tools"));
     }
-    tools
+    Some(tools)
 }
 
 fn tool(fields: &mut Fields<'_>) -> Tool {
@@ -165,7 +168,7 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
         }
     }
     let function = fields.object("function", |function| {
-        let name = required_text(function, "name");
+        let name = function.required_string("name");
         if !is_tool_name(&name, MAX_TOOL_NAME) {
             function.fail("name", format!("must be 1 to {MAX_TOOL_NAME} letters, digits, underscores or dashes"));
         }
@@ -190,37 +193,36 @@ pub fn is_tool_name(name: &str, longest: usize) -> bool {
     (1..=longest).contains(&name.len()) && name.bytes().all(fit)
 }
 
-/// Reads `tool_choice`, which must fit the tools.
-pub fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> ToolChoice {
-    let choice = match fields.value("tool_choice") {
-        None => return ToolChoice::Auto,
-        Some(Value::String(word)) => match word.as_str() {
+/// Reads which tools are to be called; the choice must fit the tools.
+pub fn tool_choice(fields: &mut Fields<'_>, name: &str, tools: &[Tool]) -> Option<ToolChoice> {
+    let choice = match fields.value(name)? {
+        Value::String(word) => match word.as_str() {
             "auto" => ToolChoice::Auto,
             "none" => ToolChoice::None,
             "required" => ToolChoice::Required,
             _ => {
-                fields.fail("tool_choice", "must be auto, none, required or a function");
-                return ToolChoice::Auto;
+                fields.fail(name, "must be auto, none, required or a function");
+                return None;
             }
         },
-        Some(_) => {
-            let name = fields.object("tool_choice", |choice| {
-                let function = choice.object("function", |function| required_text(function, "name"));
+        _ => {
+            let named = fields.object(name, |choice| {
+                let function = choice.object("function", |function| function.required_string("name"));
                 choice.require("function", function).unwrap_or_default()
             });
-            ToolChoice::Named(name.unwrap_or_default())
+            ToolChoice::Named(named.unwrap_or_default())
         }
     };
-    fit_choice(fields, &choice, tools);
-    choice
+    fit_choice(fields, name, &choice, tools);
+    Some(choice)
 }
 
 /// Notes a choice that does not fit the tools.
-pub fn fit_choice(fields: &mut Fields<'_>, choice: &ToolChoice, tools: &[Tool]) {
+pub fn fit_choice(fields: &mut Fields<'_>, name: &str, choice: &ToolChoice, tools: &[Tool]) {
     match choice {
-        ToolChoice::Required if tools.is_empty() => fields.fail("tool_choice", "is only taken together with tools"),
-        ToolChoice::Named(name) if !name.is_empty() && !tools.iter().any(|tool| tool.name == *name) => {
-            fields.fail("tool_choice", format!("{name} is none of the tools"));
+        ToolChoice::Required if tools.is_empty() => fields.fail(name, "is only taken together with tools"),
+        ToolChoice::Named(tool) if !tool.is_empty() && !tools.iter().any(|known| known.name == *tool) => {
+            fields.fail(name, format!("{tool} is none of the tools"));
         }
         ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Named(_) => {}
     }

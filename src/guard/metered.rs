@@ -6,11 +6,12 @@ use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use bytes::Bytes;
 use muster_limits::Estimate;
+use muster_request::Request;
 
 use super::admit::{Reservation, admit, admit_address};
-use super::{Access, Caller, Local, app, authorize};
+use super::{Access, Caller, Guarded, Local, app, authorize};
 use crate::app::App;
-use crate::body::{FromJson, is_empty, read_json};
+use crate::body::{from_json, from_query, is_empty, read_json};
 use crate::error::HttpError;
 
 /// A request whose cost in tokens can be told before it is served.
@@ -30,7 +31,7 @@ pub struct Metered<A, T> {
     access: PhantomData<A>,
 }
 
-impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metered<A, T> {
+impl<A: Access + 'static, T: Request + Priced + 'static> FromRequest for Metered<A, T> {
     type Error = HttpError;
     type Future = Local<Self>;
 
@@ -58,7 +59,7 @@ pub struct Sent<A, T> {
     access: PhantomData<A>,
 }
 
-impl<A: Access + 'static, T: FromJson + 'static> FromRequest for Sent<A, T> {
+impl<A: Access + 'static, T: Request + 'static> FromRequest for Sent<A, T> {
     type Error = HttpError;
     type Future = Local<Self>;
 
@@ -75,12 +76,32 @@ impl<A: Access + 'static, T: FromJson + 'static> FromRequest for Sent<A, T> {
     }
 }
 
+/// An authenticated, counted request with its query read.
+#[derive(Debug)]
+pub struct Queried<A, Q> {
+    pub query: Q,
+    access: PhantomData<A>,
+}
+
+impl<A: Access + 'static, Q: Request + 'static> FromRequest for Queried<A, Q> {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, guarded) = (request.clone(), Guarded::<A>::from_request(request, payload));
+        Box::pin(async move {
+            guarded.await?;
+            Ok(Self { query: from_query(&request)?, access: PhantomData })
+        })
+    }
+}
+
 /// A body of whoever sends it, such as a login's. What is refused counts against the caller's address; what is taken is
 /// the route's to count.
 #[derive(Debug)]
 pub struct Anyone<T>(pub T);
 
-impl<T: FromJson + 'static> FromRequest for Anyone<T> {
+impl<T: Request + 'static> FromRequest for Anyone<T> {
     type Error = HttpError;
     type Future = Local<Self>;
 
@@ -100,7 +121,7 @@ impl<T: FromJson + 'static> FromRequest for Anyone<T> {
 }
 
 /// A route's body and its bytes.
-async fn read_body<T: FromJson>(
+async fn read_body<T: Request>(
     app: &App,
     request: &HttpRequest,
     payload: &mut Payload,
@@ -113,5 +134,5 @@ async fn read_body<T: FromJson>(
     } else {
         read_json(request, payload, limit).await?
     };
-    Ok((T::from_json(&value)?, sent))
+    Ok((from_json(&value)?, sent))
 }

@@ -30,7 +30,7 @@ pub use access::{
 };
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};
-pub use metered::{Anyone, Metered, Priced, Sent};
+pub use metered::{Anyone, Metered, Priced, Queried, Sent};
 pub use stay::staying;
 
 use crate::app::App;

@@ -10,47 +10,44 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::body::{Fields, FromJson};
 use crate::chat;
 use crate::error::{Dialect, ErrorA, HttpError, body};
 use crate::guard::{ChatA, Metered, Priced};
 use crate::sse::{self, Frames, frame};
+use muster_request::{Fields, Request};
 
 /// What is answered at most; the interface has no field for it.
 const MAX_TOKENS: u32 = 2000;
 const MAX_MESSAGE_CHARACTERS: usize = 400_000;
 
 /// A message to a model.
-#[derive(Debug, Default, ToSchema)]
+#[derive(Debug, Default, Request)]
+#[request(first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
 pub struct ChatABody {
+    #[request(check = check_message)]
     pub message: String,
     /// An id of `GET /api/models`, or `fast`, `reasoning`, `vision`, `code`, `default`; the platform's default if left out.
     pub model: Option<String>,
     /// True: server-sent events `delta`, then `done` or `error`.
-    #[schema(value_type = Option<bool>, default = false)]
+    #[request(default = false)]
     pub stream: bool,
-    /// 0 to 1.
-    #[schema(minimum = 0, maximum = 1)]
+    #[request(range = 0.0..=1.0)]
     pub temperature: Option<f64>,
 }
 
-impl FromJson for ChatABody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let message = fields.string("message");
-        let message = fields.require("message", message).unwrap_or_default();
-        if fields.value("message").is_some_and(|value| value.as_str().is_some_and(|text| text.trim().is_empty())) {
-            fields.fail("message", "must not be empty");
-        }
-        if message.chars().count() > MAX_MESSAGE_CHARACTERS {
-            fields.fail("message", format!("must have at most {MAX_MESSAGE_CHARACTERS} characters"));
-        }
-        if fields.value("conversation_id").is_some() {
-            fields.unsupported("conversation_id", "kept conversations are not supported yet: leave it out");
-        }
-        let model = fields.string("model");
-        let stream = fields.bool("stream").unwrap_or(false);
-        let temperature = fields.number("temperature", 0.0..=1.0);
-        Self { message, model, stream, temperature }
+fn check_message(message: &str) -> Result<(), String> {
+    if message.trim().is_empty() {
+        return Err("must not be empty".to_owned());
+    }
+    if message.chars().count() > MAX_MESSAGE_CHARACTERS {
+        return Err(format!("must have at most {MAX_MESSAGE_CHARACTERS} characters"));
+    }
+    Ok(())
+}
+
+fn no_conversation(fields: &mut Fields<'_>) {
+    if fields.value("conversation_id").is_some() {
+        fields.unsupported("conversation_id", "kept conversations are not supported yet: leave it out");
     }
 }
 

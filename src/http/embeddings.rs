@@ -10,10 +10,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::body::{Fields, FromJson};
 use crate::chat;
 use crate::error::{ErrorB, HttpError};
 use crate::guard::{ChatB, Metered, Priced};
+use muster_request::{Fields, Request};
 
 const MAX_INPUTS: usize = 2048;
 
@@ -28,57 +28,40 @@ pub enum Encoding {
 }
 
 /// Texts to be turned into vectors.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(example = { "model": "all-MiniLM-L6-v2", "input": ["The river rises.", "The dam holds."] })]
 pub struct EmbeddingsBody {
     /// `muster-embed` (in this process), or an embedding model of a configured provider. No other model is ever taken
     /// in its place: vectors of different models do not compare.
     pub model: String,
     /// A text, up to 2,048 texts, or texts already in the tokens of the provider's model.
-    #[schema(value_type = crate::schema::Inputs)]
+    #[request(with = inputs, schema = crate::schema::Inputs)]
     pub input: Vec<EmbedInput>,
     /// `float`, or `base64` of little-endian 32-bit floats.
-    #[schema(value_type = Option<String>, default = "float")]
+    #[request(default, schema = String)]
+    #[schema(default = "float")]
     pub encoding_format: Encoding,
     /// The length wanted of each vector, where the model can be cut.
-    #[schema(minimum = 1)]
+    #[request(range = 1..=65_536)]
     pub dimensions: Option<u32>,
     pub user: Option<String>,
 }
 
-impl FromJson for EmbeddingsBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let model = fields.string("model");
-        Self {
-            model: fields.require("model", model).unwrap_or_default(),
-            input: inputs(fields),
-            encoding_format: fields.choice("encoding_format").unwrap_or_default(),
-            dimensions: fields.integer("dimensions", 1..=65_536).and_then(|number| u32::try_from(number).ok()),
-            user: fields.string("user"),
-        }
-    }
-}
-
-fn inputs(fields: &mut Fields<'_>) -> Vec<EmbedInput> {
-    let value = fields.value("input");
-    fields.require("input", value);
-    let read = match value {
-        None => return Vec::new(),
-        Some(Value::String(text)) => Ok(vec![EmbedInput::Text(text.clone())]),
-        Some(Value::Array(items)) if items.len() > MAX_INPUTS && !items.iter().all(Value::is_number) => {
+fn inputs(fields: &mut Fields<'_>, name: &str) -> Option<Vec<EmbedInput>> {
+    let read = match fields.value(name)? {
+        Value::String(text) => Ok(vec![EmbedInput::Text(text.clone())]),
+        Value::Array(items) if items.len() > MAX_INPUTS && !items.iter().all(Value::is_number) => {
             Err(format!("must hold at most {MAX_INPUTS} texts"))
         }
-        Some(Value::Array(items)) => list(items),
-        Some(_) => Err("must be a string, an array of strings, or tokens".to_owned()),
+        Value::Array(items) => list(items),
+        _ => Err("must be a string, an array of strings, or tokens".to_owned()),
     };
     let checked = read.and_then(|inputs| match inputs.iter().position(is_empty) {
         _ if inputs.is_empty() => Err("must hold at least one text".to_owned()),
         Some(index) => Err(format!("text {index} is empty")),
         None => Ok(inputs),
     });
-    checked.unwrap_or_else(|why| {
-        fields.fail("input", why);
-        Vec::new()
-    })
+    checked.map_err(|why| fields.fail(name, why)).ok()
 }
 
 fn is_empty(input: &EmbedInput) -> bool {
@@ -197,7 +180,7 @@ mod tests {
 
     fn read(input: Value) -> Result<Vec<EmbedInput>, String> {
         let body = serde_json::json!({ "model": "m", "input": input });
-        EmbeddingsBody::from_json(&body).map(|body| body.input).map_err(|error| error.message)
+        crate::body::from_json::<EmbeddingsBody>(&body).map(|body| body.input).map_err(|error| error.message)
     }
 
     #[test]

@@ -8,69 +8,45 @@ use muster_core::page::PageAsk;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
 use muster_limits::Estimate;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use muster_request::Request;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::ask;
-use crate::body::{Fields, FromJson};
+use crate::ask::{self, PageQuery, time};
 use crate::envelope::Given;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{Admin, Guarded, Metered, Priced};
+use crate::guard::{Admin, Guarded, Metered, Priced, Queried};
 
 /// What a new key is to be.
-#[derive(Debug, Default, ToSchema)]
-#[allow(dead_code)]
+#[derive(Debug, Request)]
+#[request(example = { "name": "dashboard", "scopes": ["chat"] })]
 pub struct NewKeyBody {
     /// 1 to 100 characters.
     pub name: String,
     /// Whose it is; by default the maker's owner.
     pub owner: Option<String>,
     /// `free` (default), `starter`, `pro`, `enterprise`.
-    #[schema(value_type = Option<String>)]
+    #[request(schema = String)]
     pub plan_a: Option<PlanA>,
     /// `free` (default), `pro`, `enterprise`.
-    #[schema(value_type = Option<String>)]
+    #[request(schema = String)]
     pub plan_b: Option<PlanB>,
     /// Of `agents`, `chat`, `memory`, `engines`, `admin`, `medical`; at least one, none that the maker lacks.
-    #[schema(value_type = Vec<String>)]
+    #[request(schema = Vec<String>)]
     pub scopes: Vec<Scope>,
     /// Of `super_admin`, `auditor`, `security`, `operations`.
-    #[schema(value_type = Option<Vec<String>>)]
+    #[request(schema = Vec<String>)]
     pub roles: Option<Vec<Role>>,
     /// In place of the plans' limits.
-    #[schema(value_type = Option<Object>)]
+    #[request(schema = Object)]
     pub limits: Option<LimitOverride>,
     /// For a calendar month, in USD.
+    #[request(range = 0.0..=1e12)]
     pub budget_usd: Option<f64>,
     /// RFC 3339.
-    #[schema(value_type = Option<String>)]
+    #[request(with = time, schema = String)]
     pub expires_at: Option<Millis>,
-}
-
-impl FromJson for NewKeyBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let name = fields.string("name");
-        let scopes = fields.choice("scopes");
-        let expires_at = fields.string("expires_at").and_then(|text| {
-            let at = Millis::parse_rfc3339(&text);
-            if at.is_none() {
-                fields.fail("expires_at", "must be an RFC 3339 time, such as 2027-01-01T00:00:00Z");
-            }
-            at
-        });
-        Self {
-            name: fields.require("name", name).unwrap_or_default(),
-            owner: fields.string("owner"),
-            plan_a: fields.choice("plan_a"),
-            plan_b: fields.choice("plan_b"),
-            scopes: fields.require("scopes", scopes).unwrap_or_default(),
-            roles: fields.choice("roles"),
-            limits: fields.choice("limits"),
-            budget_usd: fields.number("budget_usd", 0.0..=1e12),
-            expires_at,
-        }
-    }
 }
 
 /// A key, without its secret.
@@ -124,25 +100,17 @@ impl From<&KeyRecord> for KeyBody {
 }
 
 /// How a key is to be rotated.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(may_be_empty, example = { "grace_seconds": 60 })]
 pub struct RotateBody {
-    /// How long the old secret is taken yet: 0 to 2,592,000 (30 days), default 86,400 (a day).
-    #[schema(value_type = Option<u64>, minimum = 0, maximum = 2_592_000, default = 86_400)]
+    /// How long the old secret is taken yet; by default a day.
+    #[request(range = 0..=LONGEST_GRACE, default = DEFAULT_GRACE)]
     pub grace_seconds: u64,
 }
 
 /// In seconds.
 pub const DEFAULT_GRACE: u64 = 24 * 3600;
-const LONGEST_GRACE: i64 = 30 * 24 * 3600;
-
-impl FromJson for RotateBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let grace = fields.integer("grace_seconds", 0..=LONGEST_GRACE).and_then(|seconds| u64::try_from(seconds).ok());
-        Self { grace_seconds: grace.unwrap_or(DEFAULT_GRACE) }
-    }
-}
+const LONGEST_GRACE: u64 = 30 * 24 * 3600;
 
 impl Priced for RotateBody {
     fn estimate(&self, _: &App) -> Estimate {
@@ -164,14 +132,6 @@ pub struct KeyList {
     pub keys: Vec<KeyBody>,
     /// For the next page; null at the end.
     pub next_cursor: Option<String>,
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-pub struct ListQuery {
-    /// 1 to 200, default 50.
-    limit: Option<String>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
 }
 
 impl Priced for NewKeyBody {
@@ -215,16 +175,11 @@ pub async fn create(
 }
 
 /// Lists keys, newest first.
-#[utoipa::path(get, operation_id = "list_keys", path = "/api/v1/keys", tag = "keys", params(ListQuery),
+#[utoipa::path(get, operation_id = "list_keys", path = "/api/v1/keys", tag = "keys", params(PageQuery),
     responses((status = 200, body = KeyList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
-pub async fn list(
-    _guard: Guarded<Admin>,
-    query: web::Query<ListQuery>,
-    app: web::Data<App>,
-) -> Result<web::Json<KeyList>, HttpError> {
-    let ListQuery { limit, cursor } = query.into_inner();
-    let PageAsk { limit, after } = ask::page(limit.as_deref(), cursor)?;
+pub async fn list(request: Queried<Admin, PageQuery>, app: web::Data<App>) -> Result<web::Json<KeyList>, HttpError> {
+    let PageAsk { limit, after } = request.query.into();
     let page = app.keys.list(limit, after).await?;
     let keys = page.keys.iter().map(|record| KeyBody::from(&**record)).collect();
     Ok(web::Json(KeyList { keys, next_cursor: page.next }))

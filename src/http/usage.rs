@@ -4,22 +4,26 @@ use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind, Millis};
 use muster_identity::keys::{Role, Scope};
 use muster_limits::ledger::{BudgetView, Day, Query, UsageRow, nanos_of_usd};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use muster_request::{Fields, Request};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{Guarded, Status, caller_of};
+use crate::guard::{Queried, Status, caller_of};
 
 /// Days that are told where none are named.
 const DEFAULT_DAYS: u32 = 30;
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct UsageQuery {
     /// The first day, `YYYY-MM-DD` (UTC); by default 29 days before `to`.
-    from: Option<String>,
+    #[request(with = day, schema = String)]
+    from: Option<Day>,
     /// The last day; by default today.
-    to: Option<String>,
+    #[request(with = day, schema = String)]
+    to: Option<Day>,
     /// One model only.
     model: Option<String>,
     /// Another key's id, or `all`: for keys with the scope `admin` or the role `auditor`. By default the caller's own.
@@ -113,11 +117,12 @@ impl From<BudgetView> for MonthBudget {
     }
 }
 
-fn day(name: &str, text: Option<&str>) -> Result<Option<Day>, Error> {
-    let Some(text) = text else { return Ok(None) };
-    let read = Day::parse(text);
-    read.map(Some)
-        .ok_or_else(|| Error::field(Kind::Invalid, &["query", name], "must be a day, YYYY-MM-DD", text.into()))
+fn day(fields: &mut Fields<'_>, name: &str) -> Option<Day> {
+    let day = Day::parse(&fields.string(name)?);
+    if day.is_none() {
+        fields.fail(name, "must be a day, YYYY-MM-DD");
+    }
+    day
 }
 
 /// What a key has used, by day and model, whatever the endpoint, streamed or not. A call counts once it has ended.
@@ -125,19 +130,19 @@ fn day(name: &str, text: Option<&str>) -> Result<Option<Day>, Error> {
     responses((status = 200, body = UsageReport), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn usage(
-    _guard: Guarded<Status>,
+    request: Queried<Status, UsageQuery>,
     http: HttpRequest,
-    query: web::Query<UsageQuery>,
     app: web::Data<App>,
 ) -> Result<web::Json<UsageReport>, HttpError> {
+    let query = request.query;
     let key = caller_of(&http)?.key;
     let asked = query.key.as_deref().unwrap_or(&key.id);
     if asked != key.id && !key.has(Scope::Admin) && !key.roles.contains(&Role::Auditor) {
         let message = "another key's usage needs a key with the scope `admin` or the role `auditor`";
         return Err(HttpError::new(Kind::Forbidden, message));
     }
-    let to = day("to", query.to.as_deref())?.unwrap_or_else(|| Day::of(app.clock.now()));
-    let from = day("from", query.from.as_deref())?.unwrap_or_else(|| to.minus(DEFAULT_DAYS - 1));
+    let to = query.to.unwrap_or_else(|| Day::of(app.clock.now()));
+    let from = query.from.unwrap_or_else(|| to.minus(DEFAULT_DAYS - 1));
     if from > to {
         return Err(HttpError(Error::field(
             Kind::Invalid,

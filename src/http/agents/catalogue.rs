@@ -2,16 +2,18 @@
 
 use actix_web::web;
 use muster_core::{Error, Kind};
+use muster_request::Request;
 use muster_tasks::agent::{Agent, PlanStep};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{AgentsRead, Guarded};
+use crate::guard::{AgentsRead, Guarded, Queried};
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct AgentQuery {
     /// One category only.
     category: Option<String>,
@@ -110,11 +112,10 @@ fn planned(step: &PlanStep) -> PlanEntry {
     responses((status = 200, body = AgentList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn list(
-    _guard: Guarded<AgentsRead>,
-    query: web::Query<AgentQuery>,
+    request: Queried<AgentsRead, AgentQuery>,
     app: web::Data<App>,
 ) -> Result<web::Json<AgentList>, HttpError> {
-    let AgentQuery { category, q } = query.into_inner();
+    let AgentQuery { category, q } = request.query;
     let agents = &app.agency.agents;
     let of = |id: &str| agents.by_category(id).count();
     let known = agents.categories().iter().map(|it| CategoryEntry {

@@ -3,14 +3,14 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Millis;
+use muster_request::Request;
 use muster_tasks::task::{Asker, NewTask, Priority, Status};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::ask;
-use crate::body::{Fields, FromJson};
 use crate::envelope::Given;
 use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{AgentsRun, Sent, acting};
@@ -18,41 +18,30 @@ use crate::guard::{AgentsRun, Sent, acting};
 const DEFAULT_SECONDS: u32 = 600;
 
 /// What an agent is to do.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "the description reads its fields")]
+#[derive(Debug, Request)]
+#[request(example = { "task": "Say what is wrong with this table", "timeout_seconds": 60, "priority": "high" })]
 pub struct RunBody {
     /// The instruction, at most 64 KiB.
+    #[request(check = some_text)]
     #[schema(min_length = 1)]
-    pub task: String,
+    task: String,
     /// As the agent's `parameters` say; what is left out has its default.
-    #[schema(value_type = Option<Object>)]
-    pub params: Value,
+    #[request(check = is_object, default = json!({}), schema = Object)]
+    params: Value,
     /// Run time: paused, queued and waiting do not count.
-    #[schema(value_type = Option<u32>, minimum = 1, maximum = 86_400, default = 600)]
-    pub timeout_seconds: u32,
+    #[request(range = 1..=86_400, default = DEFAULT_SECONDS)]
+    timeout_seconds: u32,
     /// `low`, `normal` (default) or `high`.
-    #[schema(value_type = Option<String>)]
-    pub priority: Priority,
+    #[request(default, schema = String)]
+    priority: Priority,
 }
 
-impl FromJson for RunBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let task = fields.string("task");
-        if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
-            fields.fail("task", "must say what to do");
-        }
-        let seconds = fields.integer("timeout_seconds", 1..=86_400).and_then(|seconds| u32::try_from(seconds).ok());
-        let params = fields.value("params").cloned();
-        if params.as_ref().is_some_and(|params| !params.is_object()) {
-            fields.fail("params", "must be an object");
-        }
-        Self {
-            task: fields.require("task", task).unwrap_or_default(),
-            params: params.unwrap_or_else(|| serde_json::json!({})),
-            timeout_seconds: seconds.unwrap_or(DEFAULT_SECONDS),
-            priority: fields.choice("priority").unwrap_or_default(),
-        }
-    }
+fn some_text(task: &str) -> Result<(), &'static str> {
+    if task.trim().is_empty() { Err("must say what to do") } else { Ok(()) }
+}
+
+fn is_object(params: &Value) -> Result<(), &'static str> {
+    if params.is_object() { Ok(()) } else { Err("must be an object") }
 }
 
 /// A task that was accepted.

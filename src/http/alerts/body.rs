@@ -1,87 +1,55 @@
 //! What is sent and shown of alerts.
 
-use muster_core::{Error, Kind};
+use muster_core::{Error, Kind, Millis};
+use muster_network::alert::{ResponseType, Scope};
 use muster_network::incident::Draft;
+use muster_request::Request;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::body::{Fields, FromJson};
-
 /// What an alert is to say; what is left out follows from the incident.
-#[derive(Debug, ToSchema)]
-#[schema(as = AlertDraft)]
-#[allow(dead_code, reason = "describes what is read")]
-pub struct DraftSchema {
+#[derive(Debug, Request)]
+#[request(schema = AlertDraft, may_be_empty, into = Draft, example = {
+    "headline": "Flood: leave the lower town", "instruction": "Go to the school on the hill.",
+    "response_types": ["Evacuate"], "language": "en-US"
+})]
+pub struct DraftBody {
     /// `Public` (default), `Restricted` (needs `restriction`) or `Private` (needs `addresses`).
-    pub scope: Option<String>,
-    pub restriction: Option<String>,
-    pub addresses: Option<Vec<String>>,
-    pub note: Option<String>,
+    #[request(schema = String)]
+    scope: Option<Scope>,
+    restriction: Option<String>,
+    #[request(default)]
+    addresses: Vec<String>,
+    note: Option<String>,
     /// `en-US` where it is left out.
-    pub language: Option<String>,
+    language: Option<String>,
     /// `Shelter`, `Evacuate`, `Prepare`, `Execute`, `Avoid`, `Monitor`, `Assess`, `AllClear`, `None`.
-    pub response_types: Option<Vec<String>>,
-    pub audience: Option<String>,
+    #[request(default, schema = Vec<String>)]
+    response_types: Vec<ResponseType>,
+    audience: Option<String>,
     /// The incident's title where it is left out.
-    pub headline: Option<String>,
+    headline: Option<String>,
     /// The incident's summary where it is left out.
-    pub description: Option<String>,
-    pub instruction: Option<String>,
+    description: Option<String>,
+    instruction: Option<String>,
     /// RFC 3339; the incident's, else 24 h from now, where it is left out.
-    pub expires: Option<String>,
-    pub web: Option<String>,
-    pub contact: Option<String>,
+    #[request(schema = String)]
+    expires: Option<Millis>,
+    web: Option<String>,
+    contact: Option<String>,
 }
 
-/// What an alert is to say.
-#[derive(Debug)]
-pub struct DraftBody(pub Draft);
-
-impl FromJson for DraftBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self(Draft {
-            scope: fields.choice("scope"),
-            restriction: fields.string("restriction"),
-            addresses: fields.choice("addresses").unwrap_or_default(),
-            note: fields.string("note"),
-            language: fields.string("language"),
-            response_types: fields.choice("response_types").unwrap_or_default(),
-            audience: fields.string("audience"),
-            headline: fields.string("headline"),
-            description: fields.string("description"),
-            instruction: fields.string("instruction"),
-            expires: fields.choice("expires"),
-            web: fields.string("web"),
-            contact: fields.string("contact"),
-        })
-    }
-}
-
-/// A confirmation says nothing but that.
-#[derive(Debug, ToSchema)]
+/// Confirms an alert; it has no members.
+#[derive(Debug, Request)]
+#[request(may_be_empty)]
 pub struct ConfirmBody {}
 
-impl FromJson for ConfirmBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(_: &mut Fields<'_>) -> Self {
-        Self {}
-    }
-}
-
 /// Why an alert is not to be published.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
 pub struct RejectBody {
+    #[request(example = "the area is too large")]
     #[schema(value_type = String)]
     pub reason: Option<String>,
-}
-
-impl FromJson for RejectBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self { reason: fields.string("reason") }
-    }
 }
 
 /// A CAP message.

@@ -4,7 +4,7 @@ use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_network::alert::AlertState;
 
-use super::body::{AlertBody, ConfirmBody, DraftBody, DraftSchema, RejectBody, missing};
+use super::body::{AlertBody, ConfirmBody, DraftBody, RejectBody, missing};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given};
@@ -17,7 +17,7 @@ use crate::guard::{AlertsPublish, Sent, by_of};
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/alerts", tag = "alerts", operation_id = "publish_alert",
     params(("id" = String, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = DraftSchema, security(("token" = [])),
+    request_body = DraftBody, security(("token" = [])),
     responses((status = 201, body = Data<AlertBody>), (status = 202, body = Data<AlertBody>),
         (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
@@ -32,7 +32,7 @@ pub async fn publish(
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let answer = app.incidents.publish(by, named, id.into_inner(), request.body.0).await?;
+    let answer = app.incidents.publish(by, named, id.into_inner(), request.body.into()).await?;
     let alert = answer.alert.ok_or_else(missing)?;
     let waits = alert.state == AlertState::PendingSecond;
     let mut response = if waits { HttpResponse::Accepted() } else { HttpResponse::Created() };

@@ -1,59 +1,42 @@
 //! Alerts as they are read: one, many, as CAP, as a feed.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::{Error, Kind};
 use muster_geo::BBox;
+use muster_network::alert::Severity;
 use muster_network::incident::AlertFilter;
-use serde::Deserialize;
-use utoipa::IntoParams;
+use muster_request::{Fields, Request};
 
 use super::body::{AlertBody, AlertList};
 use crate::app::App;
-use crate::ask;
+use crate::ask::{PageQuery, bbox};
 use crate::envelope::{self, Data};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{AlertsRead, Guarded, by_of};
+use crate::guard::{AlertsRead, Guarded, Queried, by_of};
 
-#[derive(Debug, Deserialize, IntoParams)]
+/// Which alerts are listed.
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct ListQuery {
     /// `true`: those that say what is to be done now; `false`: the others.
-    active: Option<String>,
+    active: Option<bool>,
     /// CAP's severity: this or graver.
-    severity: Option<String>,
+    #[request(with = severity, schema = String)]
+    severity: Option<Severity>,
     /// West, south, east, north in degrees; west > east crosses the antimeridian.
-    bbox: Option<String>,
+    #[request(with = bbox, schema = String)]
+    bbox: Option<BBox>,
     /// Of one incident.
     incident: Option<String>,
-    /// 1 to 200, default 50.
-    limit: Option<String>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
+    #[request(flatten)]
+    page: PageQuery,
 }
 
-fn wrong(field: &str, why: impl Into<String>, input: &str) -> Error {
-    Error::field(Kind::Invalid, &["query", field], why, input.into())
-}
-
-impl ListQuery {
-    fn filter(&self) -> Result<AlertFilter, Error> {
-        let active = self.active.as_deref().map(|text| match text {
-            "true" => Ok(true),
-            "false" => Ok(false),
-            _ => Err(wrong("active", "must be true or false", text)),
-        });
-        let severity = self.severity.as_deref().map(|text| {
-            let why = "must be Extreme, Severe, Moderate, Minor or Unknown";
-            muster_network::alert::Severity::parse(text).ok_or_else(|| wrong("severity", why, text))
-        });
-        let bbox = self.bbox.as_deref().map(|text| BBox::parse(text).map_err(|e| wrong("bbox", e.to_string(), text)));
-        Ok(AlertFilter {
-            active: active.transpose()?,
-            severity: severity.transpose()?,
-            bbox: bbox.transpose()?,
-            incident: self.incident.clone(),
-            public: None,
-        })
+fn severity(fields: &mut Fields<'_>, name: &str) -> Option<Severity> {
+    let severity = Severity::parse(&fields.string(name)?);
+    if severity.is_none() {
+        fields.fail(name, "must be Extreme, Severe, Moderate, Minor or Unknown");
     }
+    severity
 }
 
 /// The alerts that the caller may see, newest first: what was published for everybody; to those who may write incidents
@@ -64,13 +47,13 @@ impl ListQuery {
         (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
         (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
 pub async fn list(
-    _guard: Guarded<AlertsRead>,
-    query: web::Query<ListQuery>,
+    request: Queried<AlertsRead, ListQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let page = ask::page(query.limit.as_deref(), query.cursor.clone())?;
-    Ok(envelope::list("alerts", &app.incidents.alerts(by_of(&http)?, query.filter()?, page).await?))
+    let ListQuery { active, severity, bbox, incident, page } = request.query;
+    let filter = AlertFilter { active, severity, bbox, incident, public: None };
+    Ok(envelope::list("alerts", &app.incidents.alerts(by_of(&http)?, filter, page.into()).await?))
 }
 
 /// One alert. Needs `alerts:read`.

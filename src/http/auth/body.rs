@@ -1,25 +1,34 @@
 //! What these routes take and give.
 
 use muster_identity::{Claimed, LoggedIn, SessionRecord};
+use muster_request::{Fields, Request};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::body::{Fields, FromJson};
-
 /// Who wants to log in.
-#[derive(ToSchema)]
+#[derive(Request)]
+#[request(example = { "email": "anna.berg@example.org", "password": "a long sentence is best" })]
 pub struct LoginBody {
     pub email: String,
     /// At most 1,024 bytes, none of them NUL. Compared in Unicode's NFC.
     pub password: String,
     /// What the client says of itself: stored and shown, never trusted.
+    #[request(nested)]
     pub device_info: Option<DeviceInfo>,
 }
 
-#[derive(Debug, ToSchema)]
+/// What a client says of itself.
+#[derive(Debug, Request)]
+#[request(into = Claimed)]
 pub struct DeviceInfo {
-    pub user_agent: Option<String>,
-    pub ip_address: Option<String>,
+    #[request(with = claimed)]
+    user_agent: Option<String>,
+    #[request(with = claimed)]
+    ip_address: Option<String>,
+}
+
+fn claimed(fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    fields.string(name).map(|text| claim(&text))
 }
 
 /// Longest text kept of what a client says of itself, in characters.
@@ -30,70 +39,27 @@ pub fn claim(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(LONGEST_CLAIM).collect()
 }
 
-impl FromJson for LoginBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let email = fields.string("email");
-        let password = fields.string("password");
-        let device_info = fields.object("device_info", |info| DeviceInfo {
-            user_agent: info.string("user_agent").map(|text| claim(&text)),
-            ip_address: info.string("ip_address").map(|text| claim(&text)),
-        });
-        Self {
-            email: fields.require("email", email).unwrap_or_default(),
-            password: fields.require("password", password).unwrap_or_default(),
-            device_info,
-        }
-    }
-}
-
-impl From<DeviceInfo> for Claimed {
-    fn from(info: DeviceInfo) -> Self {
-        Self { user_agent: info.user_agent, ip_address: info.ip_address }
-    }
-}
-
 /// A refresh token.
-#[derive(ToSchema)]
+#[derive(Request)]
+#[request(example = { "refresh_token": "eyJ0eXAiOiJydCtqd3QiLCJhbGciOiJFZERTQSJ9.e30.c2lnbmF0dXJl" })]
 pub struct RefreshBody {
     pub refresh_token: String,
 }
 
-impl FromJson for RefreshBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let token = fields.string("refresh_token");
-        Self { refresh_token: fields.require("refresh_token", token).unwrap_or_default() }
-    }
-}
-
 /// The token to revoke: of access or of refresh.
-#[derive(ToSchema)]
+#[derive(Request)]
+#[request(example = { "token": "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFZERTQSJ9.e30.c2lnbmF0dXJl" })]
 pub struct LogoutBody {
     pub token: String,
 }
 
-impl FromJson for LogoutBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let token = fields.string("token");
-        Self { token: fields.require("token", token).unwrap_or_default() }
-    }
-}
-
 /// A change of one's own password.
-#[derive(ToSchema)]
+#[derive(Request)]
+#[request(example = { "current_password": "a long sentence is best", "new_password": "another one is as good" })]
 pub struct PasswordBody {
     pub current_password: String,
     /// 8 to 1,024 bytes, none of them NUL.
     pub new_password: String,
-}
-
-impl FromJson for PasswordBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let (present, next) = (fields.string("current_password"), fields.string("new_password"));
-        Self {
-            current_password: fields.require("current_password", present).unwrap_or_default(),
-            new_password: fields.require("new_password", next).unwrap_or_default(),
-        }
-    }
 }
 
 /// What a login and a refresh give.

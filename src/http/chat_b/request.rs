@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use muster_limits::Estimate;
 use muster_providers::{ChatRequest, Message, ResponseFormat, Sampling, Tool, ToolChoice};
+use muster_request::{Fields, Request};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::body::{Fields, FromJson};
 use crate::chat;
 use crate::guard::Priced;
 
@@ -47,96 +47,72 @@ pub struct ChatMessageB {
 }
 
 /// A conversation to be continued.
-#[derive(Debug, Default, ToSchema)]
+#[derive(Debug, Default, Request)]
+#[request(takes_images, example = {
+    "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
+})]
 pub struct ChatCompletionBody {
     /// An id of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
     pub model: String,
-    #[schema(value_type = Vec<ChatMessageB>, min_items = 1)]
+    #[request(with = chat::messages, schema = Vec<ChatMessageB>)]
+    #[schema(min_items = 1)]
     pub messages: Vec<Message>,
-    /// 0 to 2, default 0.7.
-    #[schema(minimum = 0, maximum = 2, default = 0.7)]
+    #[request(range = 0.0..=2.0)]
+    #[schema(default = 0.7)]
     pub temperature: Option<f64>,
-    /// 0 to 1.
-    #[schema(minimum = 0, maximum = 1)]
+    #[request(range = 0.0..=1.0)]
     pub top_p: Option<f64>,
-    /// -2 to 2.
-    #[schema(minimum = -2, maximum = 2)]
+    #[request(range = -2.0..=2.0)]
     pub presence_penalty: Option<f64>,
-    /// -2 to 2.
-    #[schema(minimum = -2, maximum = 2)]
+    #[request(range = -2.0..=2.0)]
     pub frequency_penalty: Option<f64>,
     pub seed: Option<i64>,
     /// Up to four strings, or one.
-    #[schema(value_type = Option<crate::schema::TextOrTexts>)]
+    #[request(with = stops, default, schema = crate::schema::TextOrTexts)]
     pub stop: Vec<String>,
-    /// Default 2000; `max_completion_tokens` is its other name.
+    /// `max_completion_tokens` is its other name.
+    #[request(with = max_tokens)]
     #[schema(minimum = 1, default = 2000)]
     pub max_tokens: Option<u32>,
-    #[schema(value_type = Option<bool>, default = false)]
+    #[request(default = false)]
     pub stream: bool,
     /// `{"include_usage": true}`: a last chunk with `choices: []` and the usage.
-    #[schema(value_type = Option<Object>)]
+    #[request(with = include_usage, default, schema = Object)]
     pub stream_options: bool,
     /// `{"type": "text" | "json_object" | "json_schema", "json_schema": {name, schema, strict}}`.
-    #[schema(value_type = Option<Object>)]
+    #[request(with = response_format, default, schema = Object)]
     pub response_format: ResponseFormat,
     pub user: Option<String>,
     /// Functions that the model may ask to be called: `[{"type": "function", "function": {"name", "description"?,
     /// "parameters"?: JSON Schema, "strict"?}}]`, at most 128.
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[request(with = chat::tools, default, schema = Vec<Object>)]
     pub tools: Vec<Tool>,
     /// `auto`, `none`, `required`, or `{"type": "function", "function": {"name"}}`.
-    #[schema(value_type = Option<crate::schema::WordOrObject>)]
+    #[request(with = chat::tool_choice, using = tools, default, schema = crate::schema::WordOrObject)]
     pub tool_choice: ToolChoice,
     /// Whether one answer may ask for several functions.
     pub parallel_tool_calls: Option<bool>,
     /// Answers wanted.
-    #[schema(minimum = 1, maximum = 4, default = 1)]
+    #[request(range = 1..=4, default = 1)]
     pub n: u32,
     /// A field that was set and that only a provider of OpenAI's own wire can honour.
-    #[schema(ignore)]
+    #[request(with = beyond, hidden)]
     pub beyond: Option<&'static str>,
 }
 
-impl FromJson for ChatCompletionBody {
-    const TAKES_IMAGES: bool = true;
+/// The most that may be answered, by either of its names.
+fn max_tokens(fields: &mut Fields<'_>, name: &str) -> Option<u32> {
+    let names = ["max_completion_tokens", name];
+    let limits: Vec<u32> = names.into_iter().filter_map(|name| fields.integer(name, 1..=10_000_000)).collect();
+    limits.first().copied()
+}
 
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let model = fields.string("model");
-        let model = fields.require("model", model).unwrap_or_default();
-        let tools = chat::tools(fields);
-        let limits: Vec<_> = ["max_completion_tokens", "max_tokens"]
-            .into_iter()
-            .filter_map(|name| fields.integer(name, 1..=10_000_000))
-            .collect();
-        Self {
-            model,
-            messages: chat::messages(fields),
-            temperature: fields.number("temperature", 0.0..=2.0),
-            top_p: fields.number("top_p", 0.0..=1.0),
-            presence_penalty: fields.number("presence_penalty", -2.0..=2.0),
-            frequency_penalty: fields.number("frequency_penalty", -2.0..=2.0),
-            seed: fields.integer("seed", i64::MIN..=i64::MAX),
-            stop: stops(fields),
-            max_tokens: limits.first().and_then(|&limit| u32::try_from(limit).ok()),
-            stream: fields.bool("stream").unwrap_or(false),
-            stream_options: fields
-                .object("stream_options", |options| options.bool("include_usage"))
-                .flatten()
-                .unwrap_or(false),
-            response_format: response_format(fields),
-            user: fields.string("user"),
-            tool_choice: chat::tool_choice(fields, &tools),
-            tools,
-            parallel_tool_calls: fields.bool("parallel_tool_calls"),
-            n: fields.integer("n", 1..=4).and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
-            beyond: beyond(fields),
-        }
-    }
+fn include_usage(fields: &mut Fields<'_>, name: &str) -> Option<bool> {
+    fields.object(name, |options| options.bool("include_usage")).flatten()
 }
 
 /// What is asked for by one of the fields that only a provider of the same wire can do: it gets the body as it is.
-fn beyond(fields: &Fields<'_>) -> Option<&'static str> {
+fn beyond(fields: &mut Fields<'_>, _: &str) -> Option<&'static str> {
     let idle = |value: &Value| match value {
         Value::Bool(asked) => !asked,
         Value::Array(items) => items.is_empty() || *value == json!(["text"]),
@@ -148,26 +124,24 @@ fn beyond(fields: &Fields<'_>) -> Option<&'static str> {
     BEYOND.into_iter().find(|&field| fields.value(field).is_some_and(|value| !idle(value)))
 }
 
-fn stops(fields: &mut Fields<'_>) -> Vec<String> {
-    let stops = match fields.value("stop") {
-        None => Vec::new(),
-        Some(Value::String(stop)) => vec![stop.clone()],
-        Some(_) => fields.choice::<Vec<String>>("stop").unwrap_or_default(),
+fn stops(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
+    let stops = match fields.value(name)? {
+        Value::String(stop) => vec![stop.clone()],
+        _ => fields.choice::<Vec<String>>(name)?,
     };
     if stops.len() > MAX_STOPS || stops.iter().any(String::is_empty) {
-        fields.fail("stop", format!("must be one to {MAX_STOPS} strings, none of them empty"));
+        fields.fail(name, format!("must be one to {MAX_STOPS} strings, none of them empty"));
     }
-    stops
+    Some(stops)
 }
 
-fn response_format(fields: &mut Fields<'_>) -> ResponseFormat {
-    let read = fields.object("response_format", |format| match format.string("type").as_deref() {
+fn response_format(fields: &mut Fields<'_>, name: &str) -> Option<ResponseFormat> {
+    fields.object(name, |format| match format.string("type").as_deref() {
         Some("text") => ResponseFormat::Text,
         Some("json_object") => ResponseFormat::JsonObject,
         Some("json_schema") => {
             let schema = format.object("json_schema", |schema| {
-                let name = schema.string("name");
-                let name = schema.require("name", name).unwrap_or_default();
+                let name = schema.required_string("name");
                 let strict = schema.bool("strict");
                 let body = schema.value("schema").cloned().unwrap_or_else(|| json!({}));
                 ResponseFormat::JsonSchema { name, schema: body, strict }
@@ -178,8 +152,7 @@ fn response_format(fields: &mut Fields<'_>) -> ResponseFormat {
             format.fail("type", "must be text, json_object or json_schema");
             ResponseFormat::Text
         }
-    });
-    read.unwrap_or_default()
+    })
 }
 
 impl ChatCompletionBody {

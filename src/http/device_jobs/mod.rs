@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::{Error, Kind};
+use muster_core::Kind;
 use muster_identity::By;
 use muster_network::firmware::{ExecError, ExecState, Report};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use muster_request::Request;
+use serde::Serialize;
+use utoipa::{OpenApi, ToSchema};
 
 use crate::app::App;
-use crate::body::{Fields, FromJson};
 use crate::envelope::{self, Data};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{AnyDevice, Guarded, Sent, by_of};
+use crate::guard::{AnyDevice, Queried, Sent, by_of};
 use crate::route::resource;
 
 /// The routes of this room.
@@ -60,11 +60,12 @@ pub struct DeviceJobBody {
 const LONGEST: u64 = 60;
 
 /// How long to wait.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct NextQuery {
-    /// Seconds, 0 (default) to 60.
-    pub wait_s: Option<String>,
+    /// In seconds.
+    #[request(range = 0..=LONGEST, default = 0)]
+    wait_s: u64,
 }
 
 fn device_of(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
@@ -85,65 +86,45 @@ fn device_of(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster)))]
 async fn next(
-    _guard: Guarded<AnyDevice>,
+    request: Queried<AnyDevice, NextQuery>,
     http: HttpRequest,
-    query: web::Query<NextQuery>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let wait = match query.wait_s.as_deref() {
-        None => 0,
-        Some(text) => text.parse().ok().filter(|seconds| *seconds <= LONGEST).ok_or_else(|| {
-            HttpError(Error::field(Kind::Invalid, &["query", "wait_s"], "must be 0 to 60", text.into()))
-        })?,
-    };
-    let job = app.firmware.next(device_of(&http)?, Duration::from_secs(wait)).await?;
+    let job = app.firmware.next(device_of(&http)?, Duration::from_secs(request.query.wait_s)).await?;
     Ok(job.map_or_else(|| HttpResponse::NoContent().finish(), envelope::data))
 }
 
 /// How far a device is with a job.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code)]
+#[derive(Debug, Request)]
+#[request(into = Report, example = { "state": "downloading", "progress": 50, "exec_version": 2 })]
 pub struct DeviceReportBody {
     /// Where it has come to; left out: as before. `downloading`, `downloaded`, `verified`, `installing`, `rebooting`,
     /// `verifying`, `succeeded`, `failed`, `rejected`, `rolling_back`, `rolled_back`.
-    #[schema(value_type = Option<String>)]
-    pub state: Option<ExecState>,
-    /// 0 to 100.
-    pub progress: Option<u8>,
-    pub bytes_done: Option<u64>,
+    #[request(schema = String)]
+    state: Option<ExecState>,
+    /// Percent.
+    #[request(rename = "progress", range = 0..=100)]
+    progress_pct: Option<u8>,
+    bytes_done: Option<u64>,
     /// Put over what was said before; at most 32 keys, texts of at most 1,000 characters.
-    #[schema(value_type = Option<BTreeMap<String, String>>)]
-    pub details: BTreeMap<String, String>,
+    #[request(check = short_details, default)]
+    details: BTreeMap<String, String>,
     /// `code` and `message`, of a failure or a refusal.
-    #[schema(value_type = Option<Object>)]
-    pub error: Option<ExecError>,
+    #[request(check = short_code, schema = Object)]
+    error: Option<ExecError>,
     /// The one that the device has seen.
-    pub exec_version: u64,
+    exec_version: u64,
 }
 
-impl FromJson for DeviceReportBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let whole = |fields: &mut Fields<'_>, name: &str, most: i64| {
-            fields.integer(name, 0..=most).and_then(|number| u64::try_from(number).ok())
-        };
-        let exec_version = whole(fields, "exec_version", i64::MAX);
-        let details: BTreeMap<String, String> = fields.choice("details").unwrap_or_default();
-        if details.iter().any(|(key, value)| key.len() > 100 || value.chars().count() > 1_000) {
-            fields.fail("details", "must be texts of at most 1,000 characters under keys of at most 100");
-        }
-        let error: Option<ExecError> = fields.choice("error");
-        if error.as_ref().is_some_and(|error| error.code.len() > 100) {
-            fields.fail("error", "`code` must be at most 100 characters");
-        }
-        Self {
-            state: fields.choice("state"),
-            progress: whole(fields, "progress", 100).and_then(|number| u8::try_from(number).ok()),
-            bytes_done: whole(fields, "bytes_done", i64::MAX),
-            details,
-            error,
-            exec_version: fields.require("exec_version", exec_version).unwrap_or_default(),
-        }
+fn short_details(details: &BTreeMap<String, String>) -> Result<(), &'static str> {
+    if details.iter().any(|(key, value)| key.len() > 100 || value.chars().count() > 1_000) {
+        return Err("must be texts of at most 1,000 characters under keys of at most 100");
     }
+    Ok(())
+}
+
+fn short_code(error: &ExecError) -> Result<(), &'static str> {
+    if error.code.len() > 100 { Err("`code` must be at most 100 characters") } else { Ok(()) }
 }
 
 /// Reports how far the device is. The answer is the job as it then stands, with the `exec_version` of the next report. A
@@ -162,7 +143,5 @@ async fn report(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let DeviceReportBody { state, progress, bytes_done, details, error, exec_version } = request.body;
-    let report = Report { state, progress_pct: progress, bytes_done, details, error, exec_version };
-    Ok(envelope::data(app.firmware.report(device_of(&http)?, id.into_inner(), report).await?))
+    Ok(envelope::data(app.firmware.report(device_of(&http)?, id.into_inner(), request.body.into()).await?))
 }

@@ -3,28 +3,28 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::{Error, Kind};
 use muster_network::device::Answer;
-use serde::Deserialize;
+use muster_request::Request;
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::device;
 use crate::app::App;
-use crate::body::{Fields, FromJson};
 use crate::envelope::{self, Data};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{AnyDevice, Guarded, Sent};
+use crate::guard::{AnyDevice, Queried, Sent};
 
 /// Longest wait, seconds.
 const MAX_WAIT: u64 = 30;
 /// Longest result, bytes of JSON.
 const MAX_RESULT: usize = 8 << 10;
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct WaitQuery {
-    /// How long to wait for one, in seconds: 0 to 30, default 30.
-    wait_s: Option<String>,
+    /// How long to wait for one, in seconds.
+    #[request(range = 0..=MAX_WAIT, default = MAX_WAIT)]
+    wait_s: u64,
 }
 
 /// A command, as its device gets it.
@@ -47,42 +47,31 @@ pub struct HandedCommand {
 }
 
 /// How a command went.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(example = { "ok": true, "result": { "sounded_s": 10 } })]
 pub struct AckBody {
     /// Whether it was done.
     pub ok: bool,
     /// Whether the device would not even try, where it was not done.
     pub refused: Option<bool>,
     /// What came of it: any JSON of at most 8 KiB.
+    #[request(check = short)]
     pub result: Option<Value>,
 }
 
-impl FromJson for AckBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let ok = fields.bool("ok");
-        let result = fields.value("result").cloned();
-        if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
-            fields.fail("result", format!("must be at most {MAX_RESULT} bytes"));
-        }
-        Self { ok: fields.require("ok", ok).unwrap_or_default(), refused: fields.bool("refused"), result }
-    }
+fn short(result: &Value) -> Result<(), String> {
+    if result.to_string().len() > MAX_RESULT { Err(format!("must be at most {MAX_RESULT} bytes")) } else { Ok(()) }
 }
 
 /// The device's next command: at once where one waits, else as soon as one is given; 204 where none came in time. It is
 /// handed out again until it is acknowledged, after 30 s at the earliest. Of two calls that wait, the later one goes on.
 #[utoipa::path(get, path = "/api/v1/device/commands/next", tag = "device side", operation_id = "next_device_command", params(WaitQuery), security(("device" = [])), responses((status = 200, body = Data<HandedCommand>), (status = 204, description = "None came in time"), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
 pub async fn next(
-    _guard: Guarded<AnyDevice>,
-    query: web::Query<WaitQuery>,
+    request: Queried<AnyDevice, WaitQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let text = query.wait_s.as_deref().unwrap_or("30");
-    let wait = text
-        .parse()
-        .ok()
-        .filter(|wait| *wait <= MAX_WAIT)
-        .ok_or_else(|| Error::field(Kind::Invalid, &["query", "wait_s"], "must be 0 to 30", text.into()))?;
+    let wait = request.query.wait_s;
     let command = app.devices.next_command(device(&http)?, Duration::from_secs(wait)).await?;
     Ok(command.map_or_else(|| HttpResponse::NoContent().finish(), envelope::data))
 }

@@ -2,76 +2,73 @@
 
 use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::{Error, Kind};
+use muster_core::{Error, Kind, Millis};
 use muster_geo::Geometry;
-use muster_network::incident::{Edit, Incident, Report};
+use muster_network::alert::{Certainty, Severity, Status, Urgency};
+use muster_network::incident::{Edit, Incident, IncidentKind, Report};
+use muster_request::Request;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::device;
 use crate::app::App;
 use crate::ask;
-use crate::body::{Fields, FromJson};
 use crate::envelope::{Data, Given, etag};
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{AnyDevice, Sent, by_of};
 
 /// An incident as a device reports it. Who works on it, who sees it and what was done is for people to say.
-#[derive(Debug, ToSchema)]
-#[schema(as = DeviceIncidentReport)]
-#[allow(dead_code, reason = "describes what is read")]
-pub struct ReportSchema {
+#[derive(Debug, Request)]
+#[request(schema = DeviceIncidentReport, example = {
+    "title": "Shaking of intensity VI", "kind": "earthquake", "severity": "Severe", "urgency": "Immediate",
+    "certainty": "Observed", "dedup_key": "quake-2026-11-21-rossdorf"
+})]
+pub struct ReportBody {
     /// 1 to 200 characters.
-    pub title: String,
+    title: String,
     /// `flood`, `wildfire`, `earthquake`, `storm`, `landslide`, `hazmat`, `outage`, `epidemic`, `mass_casualty`,
     /// `missing_person`, `infrastructure` or `other`.
-    pub kind: String,
-    pub summary: Option<String>,
+    #[request(schema = String)]
+    kind: IncidentKind,
+    summary: Option<String>,
     /// A report with the key of an open public incident, or of one of the device's own, attaches to it.
-    pub dedup_key: Option<String>,
+    dedup_key: Option<String>,
     /// `Actual` (default), `Exercise`, `System`, `Test` or `Draft`.
-    pub status: Option<String>,
+    #[request(schema = String)]
+    status: Option<Status>,
     /// The device's own name for what it saw.
-    pub source_ref: Option<String>,
-    pub severity: Option<String>,
-    pub urgency: Option<String>,
-    pub certainty: Option<String>,
-    pub onset: Option<String>,
+    source_ref: Option<String>,
+    #[request(schema = String)]
+    severity: Option<Severity>,
+    #[request(schema = String)]
+    urgency: Option<Urgency>,
+    #[request(schema = String)]
+    certainty: Option<Certainty>,
+    #[request(schema = String)]
+    onset: Option<Millis>,
     /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`; the device's own location where it is left out.
-    #[schema(value_type = Option<Object>)]
-    pub geometry: Option<Value>,
-    pub area_desc: Option<String>,
-    pub tags: Option<Vec<String>>,
+    #[request(schema = Object)]
+    geometry: Option<Geometry>,
+    area_desc: Option<String>,
+    tags: Option<Vec<String>>,
 }
 
-/// A device's report.
-#[derive(Debug)]
-pub struct ReportBody(Report);
-
-impl FromJson for ReportBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let (title, kind) = (fields.string("title"), fields.choice("kind"));
+impl From<ReportBody> for Report {
+    fn from(body: ReportBody) -> Self {
         let said = Edit {
-            title: fields.require("title", title),
-            kind: fields.require("kind", kind),
-            summary: fields.string("summary"),
-            severity: fields.choice("severity"),
-            urgency: fields.choice("urgency"),
-            certainty: fields.choice("certainty"),
-            onset: fields.choice("onset").map(Some),
-            geometry: fields.choice("geometry").map(Some),
-            area_desc: fields.string("area_desc").map(Some),
-            tags: fields.choice("tags"),
+            title: Some(body.title),
+            kind: Some(body.kind),
+            summary: body.summary,
+            severity: body.severity,
+            urgency: body.urgency,
+            certainty: body.certainty,
+            onset: body.onset.map(Some),
+            geometry: body.geometry.map(Some),
+            area_desc: body.area_desc.map(Some),
+            tags: body.tags,
             ..Edit::default()
         };
-        Self(Report {
-            said,
-            dedup_key: fields.string("dedup_key"),
-            status: fields.choice("status"),
-            source_ref: fields.string("source_ref"),
-            ..Report::default()
-        })
+        Self { said, dedup_key: body.dedup_key, status: body.status, source_ref: body.source_ref, ..Self::default() }
     }
 }
 
@@ -99,7 +96,7 @@ impl ReportedBody {
 /// report with the `dedup_key` of an open public incident attaches to it instead: 200, `attached`.
 #[utoipa::path(post, path = "/api/v1/device/incidents", tag = "device side", operation_id = "report_device_incident",
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = ReportSchema, security(("device" = [])),
+    request_body = ReportBody, security(("device" = [])),
     responses((status = 201, body = Data<ReportedBody>), (status = 200, body = Data<ReportedBody>),
         (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
@@ -112,7 +109,7 @@ pub async fn report(
 ) -> Result<HttpResponse, HttpError> {
     let (by, id) = (by_of(&http)?, device(&http)?);
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let ReportBody(mut report) = request.body;
+    let mut report = Report::from(request.body);
     let own = app.devices.get(&id).await?;
     if report.said.geometry.is_none() {
         report.said.geometry = own.location.map(|at| Some(Geometry::Point(at)));

@@ -7,13 +7,13 @@ use muster_core::precondition::IfMatch;
 use muster_network::device::Deed;
 use serde_json::json;
 
-use super::body::{Maintenance, MaintenanceBody, NewCommandBody, PageQuery, ReasonBody, RotateBody};
+use super::body::{Maintenance, MaintenanceBody, NewCommandBody, ReasonBody, RotateBody};
 use super::record::{CommandBody, CommandList, DeviceBody, KeyedBody};
 use crate::app::App;
-use crate::ask;
+use crate::ask::{self, PageQuery};
 use crate::envelope::{self, Data, Given};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{DevicesCommand, DevicesRead, DevicesWrite, Guarded, Sent, by_of};
+use crate::guard::{DevicesCommand, DevicesRead, DevicesWrite, Queried, Sent, by_of};
 
 /// Gives a device something to do. It gets it by its long poll or by the feed (`devices:{id}`), more than once if it
 /// must, and acknowledges it. A quarantined or retired device gets none. Needs `devices:command`.
@@ -34,13 +34,11 @@ pub async fn command(
 /// A device's commands, newest first; about 200 are kept. Needs `devices:read`.
 #[utoipa::path(get, path = "/api/v1/devices/{id}/commands", tag = "devices", operation_id = "list_device_commands", params(("id" = String, Path), PageQuery), security(("token" = [])), responses((status = 200, body = Data<CommandList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
 pub async fn commands(
-    _guard: Guarded<DevicesRead>,
+    request: Queried<DevicesRead, PageQuery>,
     id: web::Path<String>,
-    query: web::Query<PageQuery>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let PageQuery { limit, cursor } = query.into_inner();
-    let page = app.devices.commands(&id, ask::page(limit.as_deref(), cursor)?).await?;
+    let page = app.devices.commands(&id, request.query.into()).await?;
     Ok(envelope::list("commands", &page))
 }
 

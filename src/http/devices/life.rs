@@ -8,13 +8,13 @@ use muster_core::{Error, Kind};
 use muster_identity::By;
 use serde_json::json;
 
-use super::body::{HeartbeatReport, PageQuery, ReadingsBody};
+use super::body::{HeartbeatReport, ReadingsBody};
 use super::record::{HeartbeatBody, HistoryList, TelemetryBody};
 use crate::app::App;
-use crate::ask;
+use crate::ask::PageQuery;
 use crate::envelope::{self, Data};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{DeviceOrPerson, DevicesRead, Guarded, Sent, by_of};
+use crate::guard::{DeviceOrPerson, DevicesRead, Guarded, Queried, Sent, by_of};
 
 /// Who speaks for a device: itself, or a person who may write devices.
 fn speaker(http: &HttpRequest, id: &str) -> Result<By, HttpError> {
@@ -75,12 +75,10 @@ pub async fn telemetry(
 /// Needs `devices:read`.
 #[utoipa::path(get, path = "/api/v1/devices/{id}/history", tag = "devices", operation_id = "get_device_history", params(("id" = String, Path), PageQuery), security(("token" = [])), responses((status = 200, body = Data<HistoryList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
 pub async fn history(
-    _guard: Guarded<DevicesRead>,
+    request: Queried<DevicesRead, PageQuery>,
     id: web::Path<String>,
-    query: web::Query<PageQuery>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let PageQuery { limit, cursor } = query.into_inner();
-    let page = app.devices.history(&id, ask::page(limit.as_deref(), cursor)?).await?;
+    let page = app.devices.history(&id, request.query.into()).await?;
     Ok(envelope::list("history", &page))
 }

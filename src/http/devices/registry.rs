@@ -1,51 +1,23 @@
 //! Devices are registered, listed, read, described and retired.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::{Error, Kind};
 use muster_geo::BBox;
 use muster_network::device::{Deed, DeviceFilter};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
-use super::body::{DeviceChanges, DevicePatchBody, ListQuery, NewDeviceBody};
+use super::body::{DevicePatchBody, ListQuery, NewDeviceBody};
 use super::record::{DeviceBody, DeviceList, KeyedBody};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{DevicesRead, DevicesWrite, Guarded, Sent, by_of};
+use crate::guard::{DevicesRead, DevicesWrite, Guarded, Queried, Sent, by_of};
 
 /// Devices, newest first. Needs `devices:read`.
 #[utoipa::path(get, path = "/api/v1/devices", tag = "devices", operation_id = "list_devices", params(ListQuery), security(("token" = [])), responses((status = 200, body = Data<DeviceList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
-pub async fn list(
-    _guard: Guarded<DevicesRead>,
-    query: web::Query<ListQuery>,
-    app: web::Data<App>,
-) -> Result<HttpResponse, HttpError> {
-    let ListQuery { limit, cursor, status, kind, tag, group, q, bbox } = query.into_inner();
-    let ask = ask::page(limit.as_deref(), cursor)?;
-    let area = |text: String| {
-        BBox::parse(&text).map(BBox::to_array).map_err(|error| {
-            Error::field(Kind::Invalid, &["query", "bbox"], error.to_string(), Value::String(text.clone()))
-        })
-    };
-    let filter = DeviceFilter {
-        status: status.map(|text| named("status", text)).transpose()?,
-        kind: kind.map(|text| named("kind", text)).transpose()?,
-        tag,
-        group,
-        hw_class: None,
-        q,
-        bbox: bbox.map(area).transpose()?,
-    };
-    Ok(envelope::list("devices", &app.devices.list(filter, ask).await?))
-}
-
-/// One of the names of an enum.
-fn named<T: DeserializeOwned>(field: &str, text: String) -> Result<T, Error> {
-    let value = Value::String(text);
-    T::deserialize(&value)
-        .map_err(|error| Error::field(Kind::Invalid, &["query", field], error.to_string(), value.clone()))
+pub async fn list(request: Queried<DevicesRead, ListQuery>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+    let ListQuery { status, kind, tag, group, q, bbox, page } = request.query;
+    let filter = DeviceFilter { status, kind, tag, group, hw_class: None, q, bbox: bbox.map(BBox::to_array) };
+    Ok(envelope::list("devices", &app.devices.list(filter, page.into()).await?))
 }
 
 /// Registers a device. It authenticates by tokens that it signs with its key: `Authorization: Bearer <JWT>`, header
@@ -60,7 +32,7 @@ pub async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
     let idempotency = ask::idempotency(&http, by.id(), &request.sent)?;
-    let made = app.devices.register(request.body.into_new(), by, idempotency).await?;
+    let made = app.devices.register(request.body.into(), by, idempotency).await?;
     let given = Given::again_if(made.replayed);
     let private_key = made.private_key.map(|key| key.expose().clone());
     Ok(envelope::created(KeyedBody { device: made.device, private_key }, given))
@@ -78,7 +50,7 @@ pub async fn get(
 }
 
 /// Changes what people say of a device. Needs `devices:write`.
-#[utoipa::path(patch, path = "/api/v1/devices/{id}", tag = "devices", operation_id = "patch_device", request_body = DeviceChanges, params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")), security(("token" = [])), responses((status = 200, body = Data<DeviceBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+#[utoipa::path(patch, path = "/api/v1/devices/{id}", tag = "devices", operation_id = "patch_device", request_body = DevicePatchBody, params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")), security(("token" = [])), responses((status = 200, body = Data<DeviceBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
 pub async fn patch(
     request: Sent<DevicesWrite, DevicePatchBody>,
     id: web::Path<String>,
@@ -86,7 +58,7 @@ pub async fn patch(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, version) = (by_of(&http)?, ask::if_match(&http)?);
-    let device = app.devices.describe(id.into_inner(), request.body.0, by, version).await?;
+    let device = app.devices.describe(id.into_inner(), request.body.into(), by, version).await?;
     Ok(envelope::record(device.version, device))
 }
 

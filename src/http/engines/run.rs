@@ -3,21 +3,21 @@
 use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind};
 use muster_engines::{Engine, Family};
+use muster_request::{Fields, Rejection, Request};
 use muster_tasks::{engine::Behalf, engine::EngineCall, engine::EngineRunner as _};
-use serde::Deserialize;
 use serde_json::Value;
-use utoipa::IntoParams;
 
 use super::body::{EngineBody, EngineEntry, EngineList, EngineRun};
 use crate::app::App;
-use crate::body::FromJson;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{EnginesRead, EnginesRun, Guarded, Sent, acting};
+use crate::guard::{EnginesRead, EnginesRun, Guarded, Queried, Sent, acting};
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct EngineQuery {
     /// One family only: `platform`, `data`, `security`, `text`, `code` or `docs`.
-    family: Option<String>,
+    #[request(with = family, schema = String)]
+    family: Option<Family>,
     /// Words that must all stand in the id, the name or the summary, in any case.
     q: Option<String>,
 }
@@ -26,12 +26,8 @@ pub struct EngineQuery {
 #[utoipa::path(get, operation_id = "list_engines", path = "/api/engines", tag = "engines", params(EngineQuery),
     responses((status = 200, body = EngineList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
-pub async fn list(
-    _guard: Guarded<EnginesRead>,
-    query: web::Query<EngineQuery>,
-) -> Result<web::Json<EngineList>, HttpError> {
-    let EngineQuery { family, q } = query.into_inner();
-    let family = family.map(|name| family_of(&name)).transpose()?;
+pub async fn list(request: Queried<EnginesRead, EngineQuery>) -> Result<web::Json<EngineList>, HttpError> {
+    let EngineQuery { family, q } = request.query;
     let words: Vec<String> = q.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
     let wanted = |engine: &&'static Engine| {
         let text = format!("{} {} {}", engine.id, engine.name, engine.summary).to_lowercase();
@@ -41,11 +37,13 @@ pub async fn list(
     Ok(web::Json(EngineList { engines, next_cursor: None }))
 }
 
-fn family_of(name: &str) -> Result<Family, Error> {
-    Family::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| {
-        let known = Family::ALL.map(Family::name).join(", ");
-        Error::field(Kind::Invalid, &["query", "family"], format!("must be one of {known}"), name.into())
-    })
+fn family(fields: &mut Fields<'_>, name: &str) -> Option<Family> {
+    let text = fields.string(name)?;
+    let family = Family::ALL.into_iter().find(|family| family.name() == text);
+    if family.is_none() {
+        fields.fail(name, format!("must be one of {}", Family::ALL.map(Family::name).join(", ")));
+    }
+    family
 }
 
 /// One engine.
@@ -66,12 +64,12 @@ fn engine_of(number: &str) -> Result<&'static Engine, Error> {
 #[derive(Debug)]
 pub struct Input(Value);
 
-impl FromJson for Input {
-    fn read(_: &mut crate::body::Fields<'_>) -> Self {
-        Self(Value::Null)
+impl Request for Input {
+    fn read(_: &mut Fields<'_>) -> Option<Self> {
+        None
     }
 
-    fn from_json(value: &Value) -> Result<Self, Error> {
+    fn from_json(value: &Value) -> Result<Self, Rejection> {
         Ok(Self(value.clone()))
     }
 }

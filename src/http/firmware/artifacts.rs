@@ -3,13 +3,13 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::precondition::IfMatch;
 
-use super::body::{NewArtifactBody, PageQuery, RevokeArtifactBody, VerifyArtifactBody};
+use super::body::{NewArtifactBody, RevokeArtifactBody, VerifyArtifactBody};
 use super::describe::{ArtifactBody, ArtifactList};
 use crate::app::App;
-use crate::ask;
+use crate::ask::{self, PageQuery};
 use crate::envelope::{self, Data, Given};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Sent, by_of};
+use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Queried, Sent, by_of};
 
 /// The version that the caller has read, where it says so.
 pub(super) fn maybe_match(http: &HttpRequest) -> Result<IfMatch, HttpError> {
@@ -23,13 +23,8 @@ pub(super) fn maybe_match(http: &HttpRequest) -> Result<IfMatch, HttpError> {
     responses((status = 200, body = Data<ArtifactList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster)))]
-pub async fn list(
-    _guard: Guarded<FirmwareRead>,
-    query: web::Query<PageQuery>,
-    app: web::Data<App>,
-) -> Result<HttpResponse, HttpError> {
-    let page = ask::page(query.limit.as_deref(), query.cursor.clone())?;
-    Ok(envelope::list("artifacts", &app.firmware.artifacts(page).await?))
+pub async fn list(request: Queried<FirmwareRead, PageQuery>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+    Ok(envelope::list("artifacts", &app.firmware.artifacts(request.query.into()).await?))
 }
 
 /// Announces an image, which is then `uploading`: its content follows by `PUT …/content`. Needs `firmware:write`.

@@ -1,104 +1,79 @@
-//! What is sent.
+//! Requests for firmware.
 
 use muster_core::Millis;
-use muster_network::firmware::{JobKind, JobTarget, Manifest, NewArtifact, NewJob, Policy, TargetQuery};
-use serde::Deserialize;
-use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use muster_network::firmware::{
+    Dialect, ExecState, JobKind, JobState, JobTarget, Manifest, NewArtifact, NewJob, Policy, TargetQuery,
+};
+use muster_request::{Fields, Request};
 
-use crate::body::{Fields, FromJson};
+use crate::ask::{PageQuery, time};
 
-/// A page of a list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct PageQuery {
-    /// 1 to 200, by default 50.
-    pub limit: Option<String>,
-    /// `next_cursor` of the page before.
-    pub cursor: Option<String>,
+/// Which jobs are listed.
+#[derive(Debug, Request)]
+#[request(query)]
+pub struct JobQuery {
     /// Only those in that state.
-    pub state: Option<String>,
-    /// States in the words of `aws` (IoT Jobs), `ddi` (hawkBit) or `mender`; of executions only.
-    pub dialect: Option<String>,
+    #[request(schema = String)]
+    pub state: Option<JobState>,
+    #[request(flatten)]
+    pub page: PageQuery,
 }
 
-fn time(fields: &mut Fields<'_>, name: &str) -> Option<Millis> {
-    let text = fields.string(name)?;
-    let at = Millis::parse_rfc3339(&text);
-    if at.is_none() {
-        fields.fail(name, "must be an RFC 3339 time, such as 2027-01-01T00:00:00Z");
-    }
-    at
+/// Which executions of a job are listed.
+#[derive(Debug, Request)]
+#[request(query)]
+pub struct ExecutionQuery {
+    /// Only those in that state.
+    #[request(schema = String)]
+    pub state: Option<ExecState>,
+    #[request(flatten)]
+    pub page: DialectQuery,
 }
 
-fn whole(fields: &mut Fields<'_>, name: &str) -> Option<u64> {
-    fields.integer(name, 0..=i64::MAX).and_then(|number| u64::try_from(number).ok())
-}
-
-fn required(fields: &mut Fields<'_>, name: &str) -> String {
-    let text = fields.string(name);
-    fields.require(name, text).unwrap_or_default()
-}
-
-fn short(fields: &mut Fields<'_>, name: &str, most: usize) -> Option<String> {
-    let text = fields.string(name)?;
-    if text.chars().count() > most {
-        fields.fail(name, format!("must be at most {most} characters"));
-    }
-    Some(text)
+/// A page of executions.
+#[derive(Debug, Request)]
+#[request(query)]
+pub struct DialectQuery {
+    /// States in the words of `aws` (IoT Jobs), `ddi` (hawkBit) or `mender`.
+    #[request(schema = String)]
+    pub dialect: Option<Dialect>,
+    #[request(flatten)]
+    pub page: PageQuery,
 }
 
 /// An image to be announced: exactly what its manifest says, and what people read.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code)]
+#[derive(Debug, Request)]
+#[request(example = {
+    "name": "siren", "version": "2.0.0", "sequence": 2, "vendor": "acme", "hw_class": "siren-2", "size": 11,
+    "sha256": "64ec88ca00b268e5ba1a35678a1b5316d212f4f366b2477232534a8aeca37f3c", "format": "raw"
+})]
 pub struct NewArtifactBody {
     /// 1 to 100 characters.
-    pub name: String,
+    name: String,
     /// Semantic version.
-    pub version: String,
-    pub sequence: u64,
-    pub vendor: String,
-    pub hw_class: String,
-    #[schema(value_type = Option<Vec<String>>)]
-    pub hw_revisions: Vec<String>,
+    version: String,
+    sequence: u64,
+    vendor: String,
+    hw_class: String,
+    #[request(default)]
+    hw_revisions: Vec<String>,
     /// In bytes.
-    pub size: u64,
+    size: u64,
     /// 64 lower-case hexadecimal digits.
-    pub sha256: String,
-    /// `raw` (default), `swu`, `raucb`, `mender`, `delta`, `tar` or `config`.
-    #[schema(value_type = Option<String>)]
-    pub format: String,
+    sha256: String,
+    /// `raw`, `swu`, `raucb`, `mender`, `delta`, `tar` or `config`.
+    #[request(default = "raw".to_owned())]
+    format: String,
     /// RFC 3339.
-    #[schema(value_type = Option<String>)]
-    pub expires_at: Option<Millis>,
-    pub min_current_sequence: Option<u64>,
-    /// By default `application/octet-stream`.
-    pub content_type: Option<String>,
-    pub release_notes: Option<String>,
-    pub sbom_url: Option<String>,
-}
-
-impl FromJson for NewArtifactBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let sequence = whole(fields, "sequence");
-        let size = whole(fields, "size");
-        Self {
-            name: required(fields, "name"),
-            version: required(fields, "version"),
-            sequence: fields.require("sequence", sequence).unwrap_or_default(),
-            vendor: required(fields, "vendor"),
-            hw_class: required(fields, "hw_class"),
-            hw_revisions: fields.choice("hw_revisions").unwrap_or_default(),
-            size: fields.require("size", size).unwrap_or_default(),
-            sha256: required(fields, "sha256"),
-            format: fields.string("format").unwrap_or_else(|| "raw".to_owned()),
-            expires_at: time(fields, "expires_at"),
-            min_current_sequence: whole(fields, "min_current_sequence"),
-            content_type: short(fields, "content_type", 100),
-            release_notes: short(fields, "release_notes", 20_000),
-            sbom_url: short(fields, "sbom_url", 2_000),
-        }
-    }
+    #[request(with = time, schema = String)]
+    expires_at: Option<Millis>,
+    min_current_sequence: Option<u64>,
+    #[request(chars = ..=100, default = "application/octet-stream".to_owned())]
+    content_type: String,
+    #[request(chars = ..=20_000, default)]
+    release_notes: String,
+    #[request(chars = ..=2_000)]
+    sbom_url: Option<String>,
 }
 
 impl From<NewArtifactBody> for NewArtifact {
@@ -117,128 +92,89 @@ impl From<NewArtifactBody> for NewArtifact {
                 expires_at: body.expires_at,
                 min_current_sequence: body.min_current_sequence,
             },
-            content_type: body.content_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
-            release_notes: body.release_notes.unwrap_or_default(),
+            content_type: body.content_type,
+            release_notes: body.release_notes,
             sbom_url: body.sbom_url,
         }
     }
 }
 
 /// A signed manifest.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
 pub struct VerifyArtifactBody {
     /// A compact JWS with `alg: EdDSA`, `typ: fw-manifest+jws` and `kid`; its payload is the manifest: the artifact's
     /// fields from `name` to `min_current_sequence`.
+    #[request(example = "eyJhbGciOiJFZERTQSIsInR5cCI6ImZ3LW1hbmlmZXN0K2p3cyJ9.e30.c2lnbmF0dXJl")]
     pub manifest_jws: String,
 }
 
-impl FromJson for VerifyArtifactBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self { manifest_jws: required(fields, "manifest_jws") }
-    }
-}
-
-/// Why.
-#[derive(Debug, ToSchema)]
+/// Why an artifact is revoked.
+#[derive(Debug, Request)]
 pub struct RevokeArtifactBody {
-    /// At most 500 characters.
+    #[request(chars = ..=500, example = "bricks revision B")]
     pub reason: String,
 }
 
-impl FromJson for RevokeArtifactBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let reason = short(fields, "reason", 500);
-        Self { reason: fields.require("reason", reason).unwrap_or_default() }
-    }
-}
-
-/// What is to be remembered of an act.
-#[derive(Debug, ToSchema)]
+/// A note that is kept with a decision on a job.
+#[derive(Debug, Request)]
+#[request(may_be_empty)]
 pub struct FirmwareNoteBody {
-    /// At most 500 characters.
-    #[schema(value_type = Option<String>)]
+    #[request(chars = ..=500, default, example = "read and tried")]
     pub note: String,
 }
 
-impl FromJson for FirmwareNoteBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self { note: short(fields, "note", 500).unwrap_or_default() }
-    }
-}
-
 /// A key that is to be trusted.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(example = {
+    "name": "release 2026",
+    "public_key": { "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }
+})]
 pub struct NewSigningKeyBody {
     /// 1 to 100 characters.
+    #[request(chars = ..=100)]
     pub name: String,
     /// A JWK: `{"kty":"OKP","crv":"Ed25519","x":"…"}`.
-    #[schema(value_type = Object)]
+    #[request(with = public_key, schema = Object)]
     pub public_key: String,
 }
 
-impl FromJson for NewSigningKeyBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let name = short(fields, "name", 100);
-        let key = fields.object("public_key", |key| required(key, "x"));
-        Self {
-            name: fields.require("name", name).unwrap_or_default(),
-            public_key: fields.require("public_key", key).unwrap_or_default(),
-        }
-    }
+fn public_key(fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    fields.object(name, |key| key.required_string("x"))
 }
 
 /// A rollout to be made.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code)]
+#[derive(Debug, Request)]
+#[request(into = NewJob, example = {
+    "name": "reboot the sirens", "kind": "reboot", "target": { "group": "sirens" },
+    "policy": { "groups": [{ "pct": 10, "soak_s": 600 }, { "pct": 100 }], "retries": 1 }
+})]
 pub struct NewJobBody {
-    /// At most 100 characters.
-    #[schema(value_type = Option<String>)]
-    pub name: String,
+    #[request(chars = ..=100, default)]
+    name: String,
     /// Left out of kind `reboot` only.
-    pub artifact_id: Option<String>,
+    artifact_id: Option<String>,
     /// `update` (default), `downgrade`, `config` or `reboot`.
-    #[schema(value_type = Option<String>)]
-    pub kind: JobKind,
+    #[request(default = JobKind::Update, schema = String)]
+    kind: JobKind,
     /// One of `device_ids` (an array), `group` (a name) or `query` (`tag`, `group`, `hw_class`, `kind`).
-    #[schema(value_type = Object)]
-    pub target: JobTarget,
+    #[request(check = named, schema = Object)]
+    target: JobTarget,
     /// `groups[{pct|count, soak_s, success_threshold_pct, error_threshold_pct, on_success, on_error}]`,
     /// `rate{base_per_min, factor, max_per_min, every_succeeded}`, `abort[{on, pct, min_executed}]`,
     /// `device_timeout_s`, `retries`, `mode`, `window{cron, duration_s, tz}`, `health_gate{probe, within_s, rules}`,
     /// `auto_rollback`; each may be left out.
-    #[schema(value_type = Option<Object>)]
-    pub policy: Policy,
+    #[request(default, schema = Object)]
+    policy: Policy,
     /// Not before; RFC 3339.
-    #[schema(value_type = Option<String>)]
-    pub start_at: Option<Millis>,
+    #[request(with = time, schema = String)]
+    start_at: Option<Millis>,
 }
 
-impl FromJson for NewJobBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let target = fields.value("target").cloned().unwrap_or(Value::Null);
-        let read = fields.choice("target");
-        if let Some(JobTarget::Query(query)) = &read
-            && *query == TargetQuery::default()
-        {
-            fields.fail("target", "an empty query would be every device: name `tag`, `group`, `hw_class` or `kind`");
+fn named(target: &JobTarget) -> Result<(), &'static str> {
+    match target {
+        JobTarget::Query(query) if *query == TargetQuery::default() => {
+            Err("an empty query would be every device: name `tag`, `group`, `hw_class` or `kind`")
         }
-        let target = if target.is_null() { fields.require("target", None) } else { read };
-        Self {
-            name: short(fields, "name", 100).unwrap_or_default(),
-            artifact_id: fields.string("artifact_id"),
-            kind: fields.choice("kind").unwrap_or(JobKind::Update),
-            target: target.unwrap_or(JobTarget::Group(String::new())),
-            policy: fields.choice("policy").unwrap_or_default(),
-            start_at: time(fields, "start_at"),
-        }
-    }
-}
-
-impl From<NewJobBody> for NewJob {
-    fn from(body: NewJobBody) -> Self {
-        let NewJobBody { name, artifact_id, kind, target, policy, start_at } = body;
-        Self { name, artifact_id, kind, target, policy, start_at }
+        _ => Ok(()),
     }
 }

@@ -2,44 +2,29 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::Page;
-use muster_core::{Error, Kind};
-use muster_network::firmware::{Act, Dialect, ExecState, Execution, JobState, export};
+use muster_network::firmware::{Act, Dialect, Execution, export};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::artifacts::maybe_match;
-use super::body::{FirmwareNoteBody, NewJobBody, PageQuery};
+use super::body::{DialectQuery, ExecutionQuery, FirmwareNoteBody, JobQuery, NewJobBody};
 use super::describe::{ExecutionList, FirmwareJobBody, FirmwareJobList};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Sent, by_of, person_of};
-
-/// A word of the query.
-fn word<T: DeserializeOwned>(name: &str, text: Option<&str>) -> Result<Option<T>, HttpError> {
-    let Some(text) = text else { return Ok(None) };
-    serde_json::from_value(Value::String(text.to_owned()))
-        .map(Some)
-        .map_err(|error| HttpError(Error::field(Kind::Invalid, &["query", name], error.to_string(), text.into())))
-}
+use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Queried, Sent, by_of, person_of};
 
 /// Jobs, newest first. Needs `firmware:read`.
 #[utoipa::path(get, path = "/api/v1/firmware/jobs", tag = "firmware", operation_id = "list_firmware_jobs",
-    params(PageQuery),
+    params(JobQuery),
     security(("token" = [])),
     responses((status = 200, body = Data<FirmwareJobList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster)))]
-pub async fn list(
-    _guard: Guarded<FirmwareRead>,
-    query: web::Query<PageQuery>,
-    app: web::Data<App>,
-) -> Result<HttpResponse, HttpError> {
-    let state: Option<JobState> = word("state", query.state.as_deref())?;
-    let page = ask::page(query.limit.as_deref(), query.cursor.clone())?;
-    Ok(envelope::list("jobs", &app.firmware.jobs(state, page).await?))
+pub async fn list(request: Queried<FirmwareRead, JobQuery>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+    let JobQuery { state, page } = request.query;
+    Ok(envelope::list("jobs", &app.firmware.jobs(state, page.into()).await?))
 }
 
 /// Makes a job, whose devices are chosen now. Devices that are named must fit the artifact; of a group or a query those
@@ -94,39 +79,34 @@ fn executions_page(page: Page<Execution>, dialect: Option<Dialect>) -> HttpRespo
 
 /// Executions of a job, by group and device. Needs `firmware:read`.
 #[utoipa::path(get, path = "/api/v1/firmware/jobs/{id}/executions", tag = "firmware", operation_id = "list_firmware_job_executions",
-    params(("id" = String, Path), PageQuery),
+    params(("id" = String, Path), ExecutionQuery),
     security(("token" = [])),
     responses((status = 200, body = Data<ExecutionList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster)))]
 pub async fn executions(
-    _guard: Guarded<FirmwareRead>,
+    request: Queried<FirmwareRead, ExecutionQuery>,
     id: web::Path<String>,
-    query: web::Query<PageQuery>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let state: Option<ExecState> = word("state", query.state.as_deref())?;
-    let dialect = word("dialect", query.dialect.as_deref())?;
-    let page = ask::page(query.limit.as_deref(), query.cursor.clone())?;
-    Ok(executions_page(app.firmware.executions(&id, state, page).await?, dialect))
+    let ExecutionQuery { state, page: DialectQuery { dialect, page } } = request.query;
+    Ok(executions_page(app.firmware.executions(&id, state, page.into()).await?, dialect))
 }
 
 /// Executions of a device, newest job first. Needs `firmware:read`.
 #[utoipa::path(get, path = "/api/v1/devices/{id}/executions", tag = "firmware", operation_id = "list_device_executions",
-    params(("id" = String, Path), PageQuery),
+    params(("id" = String, Path), DialectQuery),
     security(("token" = [])),
     responses((status = 200, body = Data<ExecutionList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster)))]
 pub async fn executions_of(
-    _guard: Guarded<FirmwareRead>,
+    request: Queried<FirmwareRead, DialectQuery>,
     id: web::Path<String>,
-    query: web::Query<PageQuery>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let dialect = word("dialect", query.dialect.as_deref())?;
-    let page = ask::page(query.limit.as_deref(), query.cursor.clone())?;
-    Ok(executions_page(app.firmware.executions_of(&id, page).await?, dialect))
+    let DialectQuery { dialect, page } = request.query;
+    Ok(executions_page(app.firmware.executions_of(&id, page.into()).await?, dialect))
 }
 
 async fn act(

@@ -2,107 +2,50 @@
 
 use muster_geo::{BBox, Geometry, Point};
 use muster_network::geofence::{AppliesTo, Change, Fence, Inside, NewFence};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use muster_request::Request;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::body::{Fields, FromJson};
-
-/// What a new geofence is to be.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code)]
+/// A geofence to be drawn.
+#[derive(Debug, Request)]
+#[request(into = NewFence, example = {
+    "name": "Evacuation area 3", "kind": "evacuation", "applies_to": "both",
+    "geometry": { "type": "Circle", "center": [8.64, 49.87], "radius_m": 2000 }
+})]
 pub struct NewFenceBody {
     /// 1 to 200 characters.
-    pub name: String,
+    name: String,
     /// What it is for, such as `evacuation`: 1 to 64 characters.
-    pub kind: Option<String>,
+    kind: Option<String>,
     /// GeoJSON's Polygon, MultiPolygon or GeometryCollection of those, or
     /// `{"type":"Circle","center":[lon,lat],"radius_m":…}`; at most 10,000 positions. An edge goes the shorter way
     /// around the globe; a ring around a pole encloses the nearer one.
-    #[schema(value_type = Object)]
-    pub geometry: Option<Geometry>,
+    #[request(check = Geometry::check, schema = Object)]
+    geometry: Geometry,
     /// `devices` (default), `incidents`, `both`.
-    #[schema(value_type = Option<String>)]
-    pub applies_to: Option<AppliesTo>,
+    #[request(default, schema = String)]
+    applies_to: AppliesTo,
     /// Only subjects that have one of these; everything where there are none.
-    pub tags: Option<Vec<String>>,
-    /// Whether anything enters or leaves it; true by default.
-    pub active: Option<bool>,
+    #[request(default)]
+    tags: Vec<String>,
+    /// Whether anything enters or leaves it.
+    #[request(default = true)]
+    active: bool,
 }
 
-impl FromJson for NewFenceBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let (name, geometry) = (fields.string("name"), geometry(fields));
-        Self {
-            name: fields.require("name", name).unwrap_or_default(),
-            kind: fields.string("kind"),
-            geometry: fields.require("geometry", geometry),
-            applies_to: fields.choice("applies_to"),
-            tags: fields.choice("tags"),
-            active: fields.bool("active"),
-        }
-    }
-}
-
-/// A geometry, checked here so that its faults are told with the others.
-fn geometry(fields: &mut Fields<'_>) -> Option<Geometry> {
-    let geometry: Geometry = fields.choice("geometry")?;
-    match geometry.check() {
-        Ok(()) => Some(geometry),
-        Err(error) => {
-            fields.fail("geometry", error.to_string());
-            None
-        }
-    }
-}
-
-impl NewFenceBody {
-    /// `None` where there is no geometry, which reading has refused.
-    pub fn fence(self) -> Option<NewFence> {
-        let Self { name, kind, geometry, applies_to, tags, active } = self;
-        Some(NewFence {
-            name,
-            kind,
-            geometry: geometry?,
-            applies_to: applies_to.unwrap_or_default(),
-            tags: tags.unwrap_or_default(),
-            active: active.unwrap_or(true),
-        })
-    }
-}
-
-/// What is to change of a geofence; what is left out stays.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code)]
+/// Changes of a geofence; what is left out stays.
+#[derive(Debug, Request)]
+#[request(into = Change, example = { "name": "Evacuation area 3, widened", "active": true })]
 pub struct FencePatchBody {
-    pub name: Option<String>,
-    pub kind: Option<String>,
-    #[schema(value_type = Option<Object>)]
-    pub geometry: Option<Geometry>,
+    name: Option<String>,
+    kind: Option<String>,
+    #[request(check = Geometry::check, schema = Object)]
+    geometry: Option<Geometry>,
     /// `devices`, `incidents`, `both`.
-    #[schema(value_type = Option<String>)]
-    pub applies_to: Option<AppliesTo>,
-    pub tags: Option<Vec<String>>,
-    pub active: Option<bool>,
-}
-
-impl FromJson for FencePatchBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self {
-            name: fields.string("name"),
-            kind: fields.string("kind"),
-            geometry: geometry(fields),
-            applies_to: fields.choice("applies_to"),
-            tags: fields.choice("tags"),
-            active: fields.bool("active"),
-        }
-    }
-}
-
-impl From<FencePatchBody> for Change {
-    fn from(body: FencePatchBody) -> Self {
-        let FencePatchBody { name, kind, geometry, applies_to, tags, active } = body;
-        Self { name, kind, geometry, applies_to, tags, active }
-    }
+    #[request(schema = String)]
+    applies_to: Option<AppliesTo>,
+    tags: Option<Vec<String>>,
+    active: Option<bool>,
 }
 
 /// A geofence.
@@ -188,12 +131,4 @@ pub struct InsideList {
     pub inside: Vec<InsideBody>,
     /// For the next page; null at the end.
     pub next_cursor: Option<String>,
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-pub struct PageQuery {
-    /// 1 to 200, default 50.
-    pub limit: Option<String>,
-    /// `next_cursor` of the page before.
-    pub cursor: Option<String>,
 }

@@ -4,16 +4,15 @@
 mod body;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::Kind;
 use utoipa::OpenApi;
 
-use body::{FenceBody, FenceList, FencePatchBody, InsideBody, InsideList, NewFenceBody, PageQuery};
+use body::{FenceBody, FenceList, FencePatchBody, InsideBody, InsideList, NewFenceBody};
 
 use crate::app::App;
-use crate::ask;
+use crate::ask::{self, PageQuery};
 use crate::envelope::{self, Data, Given, Said};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{DevicesRead, Guarded, IncidentsWrite, Sent, by_of};
+use crate::guard::{DevicesRead, Guarded, IncidentsWrite, Queried, Sent, by_of};
 use crate::route::resource;
 
 /// The routes of this room.
@@ -35,13 +34,8 @@ pub struct Api;
     responses((status = 200, body = Data<FenceList>), (status = 400, body = ErrorDisaster),
         (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
         (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
-async fn list(
-    _guard: Guarded<DevicesRead>,
-    query: web::Query<PageQuery>,
-    app: web::Data<App>,
-) -> Result<HttpResponse, HttpError> {
-    let PageQuery { limit, cursor } = query.into_inner();
-    let page = app.geofences.list(ask::page(limit.as_deref(), cursor)?).await?;
+async fn list(request: Queried<DevicesRead, PageQuery>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+    let page = app.geofences.list(request.query.into()).await?;
     Ok(envelope::list("geofences", &page.map(|fence| FenceBody::from(&*fence))))
 }
 
@@ -63,9 +57,7 @@ async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
     let idempotency = ask::idempotency(&http, by.id(), &request.sent)?;
-    let none = || HttpError::new(Kind::Internal, "a geofence without a geometry was read");
-    let new = request.body.fence().ok_or_else(none)?;
-    let made = app.geofences.create(new, by, idempotency).await?;
+    let made = app.geofences.create(request.body.into(), by, idempotency).await?;
     let given = Given::again_if(made.replayed);
     Ok(envelope::created(FenceBody::from(&*made.fence), given))
 }
@@ -134,12 +126,10 @@ async fn delete(
         (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster)))]
 async fn inside(
-    _guard: Guarded<DevicesRead>,
+    request: Queried<DevicesRead, PageQuery>,
     id: web::Path<String>,
-    query: web::Query<PageQuery>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let PageQuery { limit, cursor } = query.into_inner();
-    let page = app.geofences.inside(id.into_inner(), ask::page(limit.as_deref(), cursor)?).await?;
+    let page = app.geofences.inside(id.into_inner(), request.query.into()).await?;
     Ok(envelope::list("inside", &page.map(|inside| InsideBody::from(&inside))))
 }

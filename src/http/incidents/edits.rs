@@ -4,7 +4,7 @@ use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_network::incident::ResourceAct;
 
-use super::body::{NoteBody, PatchBody, PatchSchema, ReportBody, ReportSchema, ResourceBody, ResourceChangeBody};
+use super::body::{NoteBody, PatchBody, ReportBody, ResourceBody, ResourceChangeBody};
 use super::shown::{IncidentBody, Reported, ReportedIncident, Shown, changed, of};
 use crate::app::App;
 use crate::ask;
@@ -17,7 +17,7 @@ use crate::guard::{IncidentsWrite, Sent, by_of};
 /// `/api/v1/device/incidents`.
 #[utoipa::path(post, path = "/api/v1/incidents", tag = "incidents", operation_id = "report_incident",
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = ReportSchema, security(("token" = [])),
+    request_body = ReportBody, security(("token" = [])),
     responses((status = 201, body = Data<ReportedIncident>), (status = 200, body = Data<ReportedIncident>),
         (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
@@ -30,7 +30,7 @@ pub async fn report(
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let answer = app.incidents.report(by, named, request.body.0).await?;
+    let answer = app.incidents.report(by, named, request.body.into()).await?;
     let incident = of(&answer)?;
     let mut response = if answer.attached { HttpResponse::Ok() } else { HttpResponse::Created() };
     response.insert_header((ETAG, etag(incident.version)));
@@ -45,7 +45,7 @@ pub async fn report(
 /// may not publish. Needs `incidents:write`.
 #[utoipa::path(patch, path = "/api/v1/incidents/{id}", tag = "incidents", operation_id = "change_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = PatchSchema, security(("token" = [])),
+    request_body = PatchBody, security(("token" = [])),
     responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
         (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
         (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
@@ -60,7 +60,7 @@ pub async fn patch(
 ) -> Result<HttpResponse, HttpError> {
     let if_match = ask::if_match(&http)?;
     let PatchBody { edit, note } = request.body;
-    changed(&app.incidents.edit(by_of(&http)?, id.into_inner(), if_match, edit, note).await?)
+    changed(&app.incidents.edit(by_of(&http)?, id.into_inner(), if_match, edit.into(), note).await?)
 }
 
 /// Appends a note to the timeline, whatever state the incident is in. Takes no `If-Match`: notes do not overwrite one

@@ -2,12 +2,10 @@
 
 use muster_core::Millis;
 use muster_network::incident::{Action, More, Move};
-use utoipa::ToSchema;
-
-use crate::body::{Fields, FromJson};
+use muster_request::Request;
 
 /// A body that asks for a transition.
-pub trait Asks: FromJson + 'static {
+pub trait Asks: Request + 'static {
     fn into_move(self, action: Action) -> Move;
 }
 
@@ -23,31 +21,21 @@ macro_rules! asks {
 }
 
 /// An assessment; what was set before counts where it is left out.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(may_be_empty, example = {
+    "severity": "Severe", "urgency": "Immediate", "certainty": "Observed", "ics_type": 4
+})]
 pub struct TriageBody {
-    #[schema(value_type = Option<String>)]
+    #[request(schema = String)]
     pub severity: Option<muster_network::alert::Severity>,
-    #[schema(value_type = Option<String>)]
+    #[request(schema = String)]
     pub urgency: Option<muster_network::alert::Urgency>,
-    #[schema(value_type = Option<String>)]
+    #[request(schema = String)]
     pub certainty: Option<muster_network::alert::Certainty>,
     /// 1 to 5.
+    #[request(serde)]
     pub ics_type: Option<u8>,
     pub note: Option<String>,
-}
-
-impl FromJson for TriageBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self {
-            severity: fields.choice("severity"),
-            urgency: fields.choice("urgency"),
-            certainty: fields.choice("certainty"),
-            ics_type: fields.choice("ics_type"),
-            note: fields.string("note"),
-        }
-    }
 }
 
 asks!(TriageBody, body => body.note, None, More {
@@ -59,45 +47,32 @@ asks!(TriageBody, body => body.note, None, More {
 });
 
 /// A note for the timeline.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(may_be_empty, example = { "note": "the desk has it" })]
 pub struct MoveNote {
     pub note: Option<String>,
-}
-
-impl FromJson for MoveNote {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self { note: fields.string("note") }
-    }
 }
 
 asks!(MoveNote, body => body.note, None, More::default());
 
 /// Who commands, where nobody does yet.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(may_be_empty, example = { "commander": "usr_01JZ8F3V7Q2K5N9B4C6D8E0F2G", "note": "boats are out" })]
 pub struct ActivateBody {
     /// `usr_…`
     pub commander: Option<String>,
     pub note: Option<String>,
 }
 
-impl FromJson for ActivateBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self { commander: fields.string("commander"), note: fields.string("note") }
-    }
-}
-
 asks!(ActivateBody, body => body.note, None, More { commander: body.commander, ..More::default() });
 
 /// One ICS type up or down.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(example = { "note": "a second town is under water", "direction": "up" })]
 pub struct EscalateBody {
     pub note: String,
     /// `up` (default): towards type 1; `down`: towards type 5.
-    #[schema(value_type = Option<String>)]
+    #[request(schema = String)]
     pub direction: Option<Direction>,
 }
 
@@ -109,14 +84,6 @@ pub enum Direction {
     Down,
 }
 
-impl FromJson for EscalateBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let note = fields.string("note");
-        let direction = fields.choice("direction");
-        Self { note: fields.require("note", note).unwrap_or_default(), direction }
-    }
-}
-
 impl Asks for EscalateBody {
     fn into_move(self, action: Action) -> Move {
         let action = if self.direction == Some(Direction::Down) { Action::DeEscalate } else { action };
@@ -125,37 +92,22 @@ impl Asks for EscalateBody {
 }
 
 /// Why.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(example = { "reason": "a burst pipe" })]
 pub struct ReasonBody {
     /// 1 to 10,000 characters.
     pub reason: String,
 }
 
-impl FromJson for ReasonBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let reason = fields.string("reason");
-        Self { reason: fields.require("reason", reason).unwrap_or_default() }
-    }
-}
-
 asks!(ReasonBody, body => None, Some(body.reason), More::default());
 
 /// Which incident it is the same as, and why.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(example = { "duplicate_of": "inc_01JZ8F3V7Q2K5N9B4C6D8E0F2G", "reason": "the same dyke" })]
 pub struct DuplicateBody {
     /// An open incident, `inc_…`.
     pub duplicate_of: String,
     pub reason: String,
-}
-
-impl FromJson for DuplicateBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let (of, reason) = (fields.string("duplicate_of"), fields.string("reason"));
-        Self {
-            duplicate_of: fields.require("duplicate_of", of).unwrap_or_default(),
-            reason: fields.require("reason", reason).unwrap_or_default(),
-        }
-    }
 }
 
 asks!(DuplicateBody, body => None, Some(body.reason), More {
@@ -164,26 +116,20 @@ asks!(DuplicateBody, body => None, Some(body.reason), More {
 });
 
 /// Until when it is silent.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(may_be_empty, example = { "note": "a drill next door" })]
 pub struct SilenceBody {
     /// RFC 3339, within 30 days; left out, the silence ends.
-    #[schema(value_type = Option<String>)]
+    #[request(schema = String)]
     pub until: Option<Millis>,
     pub note: Option<String>,
-}
-
-impl FromJson for SilenceBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self { until: fields.choice("until"), note: fields.string("note") }
-    }
 }
 
 asks!(SilenceBody, body => body.note, None, More { until: body.until, ..More::default() });
 
 /// Who works on it. A list replaces the one before.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(example = { "organisations": ["THW"], "note": "boats come from the THW" })]
 pub struct AssignBody {
     /// `usr_…`
     pub assignees: Option<Vec<String>>,
@@ -191,17 +137,6 @@ pub struct AssignBody {
     pub commander: Option<String>,
     pub organisations: Option<Vec<String>>,
     pub note: Option<String>,
-}
-
-impl FromJson for AssignBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self {
-            assignees: fields.choice("assignees"),
-            commander: fields.string("commander"),
-            organisations: fields.choice("organisations"),
-            note: fields.string("note"),
-        }
-    }
 }
 
 asks!(AssignBody, body => body.note, None, More {

@@ -1,71 +1,79 @@
 //! Incidents as they are read: one, many, on a map, as CAP.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use muster_core::Millis;
 use muster_core::page::PageAsk;
-use muster_core::{Error, Kind, Millis};
 use muster_geo::{BBox, Geometry};
-use muster_network::incident::{Filter, Incident};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use muster_network::alert::Severity;
+use muster_network::incident::{Filter, Incident, IncidentKind, State};
+use muster_request::{Fields, Request};
 use serde_json::{Value, json};
-use utoipa::IntoParams;
 
 use super::shown::{IncidentBody, IncidentList, Shown, Timeline};
 use crate::app::App;
-use crate::ask;
+use crate::ask::{PageQuery, bbox, time};
 use crate::envelope::{self, Data};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{Guarded, IncidentsRead, by_of};
+use crate::guard::{Guarded, IncidentsRead, Queried, by_of};
 
 /// Most features of one map.
 const MAX_FEATURES: usize = 1_000;
 
-#[derive(Debug, Deserialize, IntoParams)]
-pub struct ListQuery {
+/// The filters of a list and of a map.
+#[derive(Debug, Request)]
+#[request(query, into = Filter)]
+pub struct FilterQuery {
     /// One or more states, separated by commas.
-    state: Option<String>,
-    kind: Option<String>,
+    #[request(rename = "state", with = states, default, schema = String)]
+    states: Vec<State>,
+    #[request(schema = String)]
+    kind: Option<IncidentKind>,
     /// CAP's severity: this or graver.
-    min_severity: Option<String>,
+    #[request(schema = String)]
+    min_severity: Option<Severity>,
     /// West, south, east, north in degrees; west > east crosses the antimeridian.
-    bbox: Option<String>,
+    #[request(with = bbox, schema = String)]
+    bbox: Option<BBox>,
     /// RFC 3339: changed then or later.
-    since: Option<String>,
+    #[request(with = time, schema = String)]
+    since: Option<Millis>,
     /// Assigned to, or commanded by: `usr_…`.
     assignee: Option<String>,
     tag: Option<String>,
-    /// 1 to 200, default 50; of a map 1 to 1,000, default 1,000.
-    limit: Option<String>,
+}
+
+/// Which incidents are listed.
+#[derive(Debug, Request)]
+#[request(query)]
+pub struct ListQuery {
+    #[request(flatten)]
+    filter: FilterQuery,
+    #[request(flatten)]
+    page: PageQuery,
+}
+
+/// Which incidents are on a map.
+#[derive(Debug, Request)]
+#[request(query)]
+pub struct MapQuery {
+    #[request(flatten)]
+    filter: FilterQuery,
+    /// Most features.
+    #[request(range = 1..=MAX_FEATURES, default = MAX_FEATURES, message = "must be 1 to 1,000")]
+    limit: usize,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
-fn wrong(field: &str, why: &str, input: &str) -> Error {
-    Error::field(Kind::Invalid, &["query", field], why, input.into())
-}
-
-/// A word of one of the house's enumerations.
-fn word<T: DeserializeOwned>(field: &str, text: &str) -> Result<T, Error> {
-    serde_json::from_value(Value::from(text)).map_err(|error| wrong(field, &error.to_string(), text))
-}
-
-impl ListQuery {
-    fn filter(&self) -> Result<Filter, Error> {
-        let states = self.state.iter().flat_map(|states| states.split(',')).filter(|state| !state.is_empty());
-        let bbox = self.bbox.as_deref().map(|text| BBox::parse(text).map_err(|e| wrong("bbox", &e.to_string(), text)));
-        let since = self
-            .since
-            .as_deref()
-            .map(|text| Millis::parse_rfc3339(text).ok_or_else(|| wrong("since", "must be an RFC 3339 time", text)));
-        Ok(Filter {
-            states: states.map(|state| word("state", state)).collect::<Result<_, _>>()?,
-            kind: self.kind.as_deref().map(|kind| word("kind", kind)).transpose()?,
-            min_severity: self.min_severity.as_deref().map(|least| word("min_severity", least)).transpose()?,
-            bbox: bbox.transpose()?,
-            since: since.transpose()?,
-            assignee: self.assignee.clone(),
-            tag: self.tag.clone(),
-        })
+fn states(fields: &mut Fields<'_>, name: &str) -> Option<Vec<State>> {
+    let text = fields.string(name)?;
+    let states = text.split(',').filter(|state| !state.is_empty());
+    match states.map(|state| serde_json::from_value(state.into())).collect() {
+        Ok(states) => Some(states),
+        Err(error) => {
+            fields.fail(name, error.to_string());
+            None
+        }
     }
 }
 
@@ -76,13 +84,12 @@ impl ListQuery {
         (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
         (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
 pub async fn list(
-    _guard: Guarded<IncidentsRead>,
-    query: web::Query<ListQuery>,
+    request: Queried<IncidentsRead, ListQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let page = ask::page(query.limit.as_deref(), query.cursor.clone())?;
-    let found = app.incidents.list(by_of(&http)?, query.filter()?, page).await?;
+    let ListQuery { filter, page } = request.query;
+    let found = app.incidents.list(by_of(&http)?, filter.into(), page.into()).await?;
     let next = found.next.clone();
     let shown = found.items.iter().map(|incident| Shown::new(incident)).collect();
     Ok(envelope::list("incidents", &muster_core::page::Page { items: shown, next }))
@@ -104,14 +111,6 @@ pub async fn get(
     Ok(envelope::record(incident.version, Shown::new(&incident)))
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
-pub struct PageQuery {
-    /// 1 to 200, default 50.
-    limit: Option<String>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// What happened to an incident, oldest first. Needs `incidents:read`.
 #[utoipa::path(get, path = "/api/v1/incidents/{id}/timeline", tag = "incidents", operation_id = "get_incident_timeline",
     params(("id" = String, Path), PageQuery), security(("token" = [])),
@@ -120,14 +119,12 @@ pub struct PageQuery {
         (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster)))]
 pub async fn timeline(
-    _guard: Guarded<IncidentsRead>,
+    request: Queried<IncidentsRead, PageQuery>,
     id: web::Path<String>,
-    query: web::Query<PageQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let PageQuery { limit, cursor } = query.into_inner();
-    let page = ask::page(limit.as_deref(), cursor)?;
+    let page = request.query.into();
     Ok(envelope::list("entries", &app.incidents.timeline(by_of(&http)?, id.into_inner(), page).await?))
 }
 
@@ -153,23 +150,19 @@ pub async fn cap(
 /// circle is its centre, with `radius_m` among the properties. `next_cursor` stands beside the features. Needs
 /// `incidents:read`.
 #[utoipa::path(get, path = "/api/v1/incidents.geojson", tag = "incidents", operation_id = "get_incidents_geojson",
-    params(ListQuery), security(("token" = [])),
+    params(MapQuery), security(("token" = [])),
     responses((status = 200, body = Object, content_type = "application/geo+json"),
         (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
         (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
         (status = 503, body = ErrorDisaster)))]
 pub async fn geojson(
-    _guard: Guarded<IncidentsRead>,
-    query: web::Query<ListQuery>,
+    request: Queried<IncidentsRead, MapQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let limit = query.limit.as_deref().map_or(Ok(MAX_FEATURES), |text| {
-        let fits = text.parse().ok().filter(|limit| (1..=MAX_FEATURES).contains(limit));
-        fits.ok_or_else(|| wrong("limit", "must be 1 to 1,000", text))
-    })?;
-    let page = PageAsk { limit, after: query.cursor.clone().filter(|cursor| !cursor.is_empty()) };
-    let found = app.incidents.list(by_of(&http)?, query.filter()?, page).await?;
+    let MapQuery { filter, limit, cursor } = request.query;
+    let page = PageAsk { limit, after: cursor.filter(|cursor| !cursor.is_empty()) };
+    let found = app.incidents.list(by_of(&http)?, filter.into(), page).await?;
     let features: Vec<Value> = found.items.iter().map(|incident| feature(incident)).collect();
     let map = json!({ "type": "FeatureCollection", "features": features, "next_cursor": found.next });
     Ok(HttpResponse::Ok().content_type("application/geo+json").body(map.to_string()))

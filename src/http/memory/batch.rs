@@ -3,15 +3,15 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Error;
 use muster_memory::StoreReply;
+use muster_request::Request;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::entry::{SentEntry, StoreBody};
+use super::entry::StoreBody;
 use super::shown::EntryBody;
 use crate::app::App;
 use crate::ask;
-use crate::body::{Fields, FromJson};
 use crate::envelope::Given;
 use crate::error::{Dialect, ErrorAgent, HttpError, body, status};
 use crate::guard::{MemoryUse, Sent, acting};
@@ -19,24 +19,15 @@ use crate::guard::{MemoryUse, Sent, acting};
 const MOST: usize = 100;
 
 /// Entries to be stored.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "the description reads its fields")]
+#[derive(Debug, Request)]
+#[request(example = { "entries": [
+    { "key": "oncall/friday", "value": "Ada has the pager", "namespace": "rota" },
+    { "key": "oncall/saturday", "value": "Grace has the pager", "namespace": "rota" }
+] })]
 pub struct BatchBody {
-    /// 1 to 100, stored in their order.
-    #[schema(value_type = Vec<StoreBody>, min_items = 1, max_items = 100)]
-    pub entries: Vec<SentEntry>,
-}
-
-impl FromJson for BatchBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let sent = fields.value("entries").and_then(Value::as_array).map(Vec::len);
-        if sent.is_some_and(|sent| !(1..=MOST).contains(&sent)) {
-            fields.fail("entries", format!("must be 1 to {MOST}"));
-            return Self { entries: Vec::new() };
-        }
-        let entries = fields.objects("entries", SentEntry::read);
-        Self { entries: fields.require("entries", entries).unwrap_or_default() }
-    }
+    /// Stored in their order.
+    #[request(list, items = 1..=MOST)]
+    entries: Vec<StoreBody>,
 }
 
 /// What became of one entry.
@@ -88,7 +79,7 @@ pub async fn store_many(
 ) -> Result<HttpResponse, HttpError> {
     let by = acting(&http)?;
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let entries = request.body.entries.into_iter().map(|sent| sent.0).collect();
+    let entries = request.body.entries.into_iter().map(Into::into).collect();
     let results = app.memory.entries.store_many(entries, &by, named).await?;
     let replayed = results.iter().any(|result| result.as_ref().is_ok_and(|reply| reply.replayed));
     app.metrics.memory_writes("store", results.iter().filter(|result| result.is_ok()).count() as u64);

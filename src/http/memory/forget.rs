@@ -7,7 +7,7 @@ use muster_memory::{Forgotten, Owner};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::entry::unfit_owner;
+use super::entry::check_name;
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{Guarded, MemoryForget, acting, caller_of};
@@ -45,7 +45,7 @@ pub async fn forget(
         let message = "one's own memory is forgotten with the scope `memory`, anybody else's with `admin`";
         return Err(HttpError::new(Kind::Forbidden, message));
     }
-    if let Some(why) = unfit_owner(&owner) {
+    if let Err(why) = check_name(&owner) {
         return Err(HttpError(Error::field(Kind::Invalid, &["path", "owner"], why, serde_json::Value::Null)));
     }
     let Forgotten { entries, versions, vectors } = app.memory.entries.forget(&Owner::new(&owner), &by).await?;

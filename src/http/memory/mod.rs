@@ -3,12 +3,12 @@
 mod batch;
 mod entry;
 mod forget;
-mod query;
+mod queries;
 mod read;
 mod remove;
 mod search;
+mod search_request;
 mod shown;
-mod sought;
 mod stats;
 mod store;
 

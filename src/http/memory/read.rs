@@ -8,12 +8,12 @@ use muster_memory::{EntryRecord, ListAsk};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::query::{Pairs, Query};
+use super::queries::{KeyQuery, ListQuery, NamespaceQuery};
 use super::shown::EntryBody;
 use crate::app::App;
 use crate::envelope::etag;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{Guarded, MemoryUse, acting};
+use crate::guard::{MemoryUse, Queried, acting};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EntryList {
@@ -43,33 +43,17 @@ pub(super) fn missing(key: &str) -> Error {
 /// Lists the caller's entries, or those of a shared namespace, in the order in which their keys were first stored, newest
 /// first.
 #[utoipa::path(get, operation_id = "list_memory", path = "/api/memory", tag = "memory",
-    params(
-        ("namespace" = Option<String>, Query, description = "All of the caller's own where it is left out; a shared one must be named"),
-        ("key" = Option<String>, Query, description = "This key alone, of the namespace (`default`); the other filters do not count then"),
-        ("key_prefix" = Option<String>, Query, description = "How keys begin"),
-        ("tags" = Option<Vec<String>>, Query, description = "All of these: repeatable, or with commas between"),
-        ("thread" = Option<String>, Query),
-        ("limit" = Option<String>, Query, description = "1 to 200, default 50"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, with the same filters"),
-    ),
+    params(ListQuery),
     responses((status = 200, body = EntryList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn list(
-    _guard: Guarded<MemoryUse>,
-    query: web::Query<Pairs>,
+    request: Queried<MemoryUse, ListQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<EntryList>, HttpError> {
-    let mut asked = Query::new(&query);
-    let ask = ListAsk {
-        namespace: asked.namespace(),
-        tags: asked.tags("tags"),
-        key_prefix: asked.key_prefix(),
-        thread: asked.thread(),
-        page: asked.page(50),
-    };
-    let key = asked.key();
-    asked.finish()?;
+    let mut query = request.query;
+    let key = query.key.take();
+    let ask = ListAsk::from(query);
     let by = acting(&http)?;
     let Page { items, next } = match key {
         Some(key) => {
@@ -89,21 +73,18 @@ fn shown(records: &[EntryRecord]) -> Vec<EntryBody> {
 #[utoipa::path(get, operation_id = "get_memory", path = "/api/memory/{key}", tag = "memory",
     params(
         ("key" = String, Path, description = "The key, percent-encoded whatever it holds, or the id (`mem_…`) of an entry of any namespace"),
-        ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
+        NamespaceQuery,
     ),
     responses((status = 200, body = EntryBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 404, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
         (status = 503, body = ErrorAgent)))]
 pub async fn get(
-    _guard: Guarded<MemoryUse>,
+    request: Queried<MemoryUse, NamespaceQuery>,
     key: web::Path<String>,
-    query: web::Query<Pairs>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let mut asked = Query::new(&query);
-    let namespace = asked.namespace();
-    asked.finish()?;
+    let namespace = request.query.namespace;
     let entries = &app.memory.entries;
     let found = entries.get(namespace.as_deref(), &key, &acting(&http)?)?.ok_or_else(|| missing(&key))?;
     let state = entries.index_state(&found)?;
@@ -113,26 +94,16 @@ pub async fn get(
 
 /// The versions of an entry that are kept: the present one and what it replaced, each until its own time is over.
 #[utoipa::path(get, operation_id = "memory_history", path = "/api/memory/history", tag = "memory",
-    params(
-        ("key" = String, Query, description = "The key or the id (`mem_…`)"),
-        ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
-    ),
+    params(KeyQuery),
     responses((status = 200, body = EntryHistory), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 404, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
         (status = 503, body = ErrorAgent)))]
 pub async fn history(
-    _guard: Guarded<MemoryUse>,
-    query: web::Query<Pairs>,
+    request: Queried<MemoryUse, KeyQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<EntryHistory>, HttpError> {
-    let mut asked = Query::new(&query);
-    let (namespace, key) = (asked.namespace(), asked.key());
-    if key.is_none() {
-        asked.required("key");
-    }
-    asked.finish()?;
-    let key = key.unwrap_or_default();
+    let KeyQuery { key, namespace } = request.query;
     let versions = app.memory.entries.history(namespace.as_deref(), &key, &acting(&http)?)?;
     if versions.is_empty() {
         return Err(HttpError(missing(&key)));

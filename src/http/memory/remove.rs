@@ -2,12 +2,12 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::query::{Pairs, Query};
+use super::queries::{KeyQuery, NamespaceQuery};
 use super::read::missing;
 use super::store::precondition;
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{Guarded, MemoryUse, acting};
+use crate::guard::{MemoryUse, Queried, acting};
 
 async fn carry_out(
     app: &App,
@@ -27,46 +27,35 @@ async fn carry_out(
 #[utoipa::path(delete, operation_id = "delete_memory", path = "/api/memory/{key}", tag = "memory",
     params(
         ("key" = String, Path, description = "The key, percent-encoded whatever it holds, or the id (`mem_…`) of an entry of any namespace"),
-        ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
+        NamespaceQuery,
         ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version"),
     ),
     responses((status = 204, description = "Deleted"), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 404, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 412, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn delete(
-    _guard: Guarded<MemoryUse>,
+    request: Queried<MemoryUse, NamespaceQuery>,
     key: web::Path<String>,
-    query: web::Query<Pairs>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let mut asked = Query::new(&query);
-    let namespace = asked.namespace();
-    asked.finish()?;
-    carry_out(&app, &http, namespace.as_deref(), &key).await
+    carry_out(&app, &http, request.query.namespace.as_deref(), &key).await
 }
 
 /// Deletes the entry of a key that cannot stand in a path, such as `search` or `..`.
 #[utoipa::path(delete, operation_id = "delete_memory_named", path = "/api/memory", tag = "memory",
     params(
-        ("key" = String, Query, description = "The key"),
-        ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
+        KeyQuery,
         ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version"),
     ),
     responses((status = 204, description = "Deleted"), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 404, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 412, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn delete_named(
-    _guard: Guarded<MemoryUse>,
-    query: web::Query<Pairs>,
+    request: Queried<MemoryUse, KeyQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let mut asked = Query::new(&query);
-    let (namespace, key) = (asked.namespace(), asked.key());
-    if key.is_none() {
-        asked.required("key");
-    }
-    asked.finish()?;
-    carry_out(&app, &http, namespace.as_deref(), &key.unwrap_or_default()).await
+    let KeyQuery { key, namespace } = request.query;
+    carry_out(&app, &http, namespace.as_deref(), &key).await
 }

@@ -2,16 +2,15 @@
 
 use actix_web::{HttpRequest, web};
 use muster_core::Millis;
-use muster_memory::{EntryId, Highlight, Hit, IndexHealth, Mode, SearchReply};
+use muster_memory::{EntryId, Highlight, Hit, IndexHealth, Mode, SearchAsk, SearchReply};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::query::Pairs;
-use super::sought::{Sought, SoughtBody};
+use super::search_request::SearchRequest;
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{Guarded, MemoryUse, Sent, acting};
+use crate::guard::{MemoryUse, Queried, Sent, acting};
 
 /// Of each way alone, as far as it was computed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -141,48 +140,34 @@ fn name(mode: Mode) -> &'static str {
 /// the embedding model, or before it has read an entry, text alone counts, and `mode` and `warnings` say so. An entry
 /// past its time is never found.
 #[utoipa::path(get, operation_id = "search_memory", path = "/api/memory/search", tag = "memory",
-    params(
-        ("q" = String, Query, description = "What to look for; its first 512 words count. An address has room for about 60 KB: longer ones by POST"),
-        ("mode" = Option<String>, Query, description = "`hybrid` (default), `text` or `semantic` (also `vector`)"),
-        ("limit" = Option<String>, Query, description = "1 to 200, default 10"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, of the same search"),
-        ("namespace" = Option<String>, Query, description = "All of the caller's own where it is left out; a shared one must be named"),
-        ("tags" = Option<Vec<String>>, Query, description = "All of these: repeatable, or with commas between"),
-        ("tags_any" = Option<Vec<String>>, Query, description = "At least one of these: repeatable, or with commas between"),
-        ("key_prefix" = Option<String>, Query, description = "How keys begin"),
-        ("thread" = Option<String>, Query, description = "Of this thread only"),
-        ("min_score" = Option<String>, Query, description = "0 to 1: what scores less is left out"),
-        ("half_life_days" = Option<String>, Query, description = "The age at which a score is halved; without it age does not count"),
-        ("mmr" = Option<String>, Query, description = "0 to 1: below 1, what resembles a better hit moves down (maximal marginal relevance)"),
-        ("explain" = Option<String>, Query, description = "`true`: every part of each score"),
-    ),
+    params(SearchRequest),
     responses((status = 200, body = SearchBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn search(
-    _guard: Guarded<MemoryUse>,
-    query: web::Query<Pairs>,
+    request: Queried<MemoryUse, SearchRequest>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<SearchBody>, HttpError> {
-    found(Sought::in_query(&query)?, &http, &app).await
+    found(request.query, &http, &app).await
 }
 
 /// The same with everything in the body, for queries that are longer than an address may be.
 #[utoipa::path(post, operation_id = "search_memory_by_body", path = "/api/memory/search", tag = "memory",
-    request_body = SoughtBody,
+    request_body = SearchRequest,
     responses((status = 200, body = SearchBody), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
         (status = 403, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn search_by_body(
-    request: Sent<MemoryUse, Sought>,
+    request: Sent<MemoryUse, SearchRequest>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<SearchBody>, HttpError> {
     found(request.body, &http, &app).await
 }
 
-async fn found(sought: Sought, http: &HttpRequest, app: &App) -> Result<web::Json<SearchBody>, HttpError> {
-    let Sought { ask, explain } = sought;
+async fn found(request: SearchRequest, http: &HttpRequest, app: &App) -> Result<web::Json<SearchBody>, HttpError> {
+    let explain = request.explain;
+    let ask = SearchAsk::from(request);
     let text = ask.query.clone();
     let reply = app.memory.entries.search(ask, &acting(http)?).await?;
     let SearchReply { mode, hits, total, next, took, mut warnings, index } = reply;

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_memory::{Precondition, StoreReply};
 
-use super::entry::{SentEntry, StoreBody};
+use super::entry::StoreBody;
 use super::shown::EntryBody;
 use crate::app::App;
 use crate::ask;
@@ -49,7 +49,7 @@ pub(super) fn precondition(http: &HttpRequest) -> Result<Precondition, Error> {
         (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
         (status = 503, body = ErrorAgent)))]
 pub async fn store(
-    request: Sent<MemoryUse, SentEntry>,
+    request: Sent<MemoryUse, StoreBody>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
@@ -57,7 +57,7 @@ pub async fn store(
     let condition = precondition(&http)?;
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
     let StoreReply { record, created, index_state, replayed } =
-        app.memory.entries.store(request.body.0, &by, condition, named).await?;
+        app.memory.entries.store(request.body.into(), &by, condition, named).await?;
     app.metrics.memory_writes("store", 1);
     let mut response = HttpResponse::build(if created { StatusCode::CREATED } else { StatusCode::OK });
     response.insert_header((ETAG, etag(record.version.into())));

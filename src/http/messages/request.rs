@@ -2,14 +2,14 @@
 
 use muster_limits::Estimate;
 use muster_providers::{ChatRequest, Message, ResponseFormat, Sampling, Tool, ToolChoice};
+use muster_request::{Fields, Request};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::turns;
 use crate::app::App;
-use crate::body::{Fields, FromJson};
 use crate::chat;
-use crate::chat::read::{MAX_TOOLS, fit_choice, is_tool_name, required_text};
+use crate::chat::read::{fit_choice, is_tool_name, tools_of};
 use crate::guard::Priced;
 
 /// What every provider takes.
@@ -46,41 +46,48 @@ pub struct MessagesTool {
 }
 
 /// A conversation to be continued.
-#[derive(Debug, Default, ToSchema)]
+#[derive(Debug, Default, Request)]
+#[request(takes_images, first = refuse_remote, example = {
+    "model": "standard", "max_tokens": 256,
+    "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
+})]
 pub struct MessagesBody {
     /// An id of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
     pub model: String,
-    #[schema(minimum = 1)]
+    #[request(range = 1..=10_000_000)]
     pub max_tokens: u32,
-    #[schema(value_type = Vec<MessagesTurn>, min_items = 1)]
+    #[request(with = turns::turns, schema = Vec<MessagesTurn>)]
+    #[schema(min_items = 1)]
     pub messages: Vec<Message>,
     /// A string, or a list of text blocks.
-    #[schema(value_type = Option<crate::schema::TextOrParts>)]
+    #[request(with = turns::system, schema = crate::schema::TextOrParts)]
     pub system: Option<Message>,
-    /// 0 to 1; left out, the provider decides.
-    #[schema(minimum = 0, maximum = 1)]
+    /// Left out, the provider decides.
+    #[request(range = 0.0..=1.0)]
     pub temperature: Option<f64>,
-    #[schema(minimum = 0, maximum = 1)]
+    #[request(range = 0.0..=1.0)]
     pub top_p: Option<f64>,
     /// Taken as a hint, without effect.
-    #[schema(minimum = 0)]
+    #[request(range = 0..=u32::MAX)]
     #[allow(dead_code, reason = "checked, and not passed on")]
     pub top_k: Option<i64>,
     /// Up to four.
-    #[schema(value_type = Option<Vec<String>>, max_items = 4)]
+    #[request(with = stops, default)]
+    #[schema(max_items = 4)]
     pub stop_sequences: Vec<String>,
-    #[schema(value_type = Option<bool>, default = false)]
+    #[request(default = false)]
     pub stream: bool,
-    #[schema(value_type = Option<Vec<MessagesTool>>, max_items = 128)]
+    #[request(with = tools, default, schema = Vec<MessagesTool>)]
+    #[schema(max_items = 128)]
     pub tools: Vec<Tool>,
     /// `{"type": "auto" | "any" | "tool" | "none", "name"?, "disable_parallel_tool_use"?}`.
-    #[schema(value_type = Option<Object>)]
+    #[request(with = tool_choice, using = tools, default, schema = Object)]
     pub tool_choice: Choice,
     /// `{"user_id"}`: the caller's end user, passed on where a provider takes it.
-    #[schema(value_type = Option<Object>)]
+    #[request(with = user_id, schema = Object)]
     pub metadata: Option<String>,
     /// `{"format": {"type": "json_schema", "schema"}}`: what the answer must look like. `effort` has no effect.
-    #[schema(value_type = Option<Object>)]
+    #[request(with = output_format, default, schema = Object)]
     pub output_config: ResponseFormat,
 }
 
@@ -91,66 +98,45 @@ pub struct Choice {
     parallel: Option<bool>,
 }
 
-impl FromJson for MessagesBody {
-    const TAKES_IMAGES: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        for field in ["container", "mcp_servers"] {
-            let idle = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
-            if fields.value(field).is_some_and(|value| !idle(value)) {
-                fields.unsupported(field, format!("`{field}` is not supported here: leave it out"));
-            }
-        }
-        let max_tokens = fields.integer("max_tokens", 1..=10_000_000);
-        let max_tokens = fields.require("max_tokens", max_tokens);
-        let (tools, messages) = (tools(fields), turns::turns(fields));
-        Self {
-            model: required_text(fields, "model"),
-            max_tokens: max_tokens.and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
-            messages,
-            system: turns::system(fields),
-            temperature: fields.number("temperature", 0.0..=1.0),
-            top_p: fields.number("top_p", 0.0..=1.0),
-            top_k: fields.integer("top_k", 0..=i64::from(u32::MAX)),
-            stop_sequences: stops(fields),
-            stream: fields.bool("stream").unwrap_or(false),
-            tool_choice: tool_choice(fields, &tools),
-            tools,
-            metadata: fields.object("metadata", |metadata| metadata.string("user_id")).flatten(),
-            output_config: output_format(fields),
+/// Refuses what would run at Anthropic's.
+fn refuse_remote(fields: &mut Fields<'_>) {
+    for field in ["container", "mcp_servers"] {
+        let idle = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+        if fields.value(field).is_some_and(|value| !idle(value)) {
+            fields.unsupported(field, format!("`{field}` is not supported here: leave it out"));
         }
     }
 }
 
-fn stops(fields: &mut Fields<'_>) -> Vec<String> {
-    let stops = fields.choice::<Vec<String>>("stop_sequences").unwrap_or_default();
+fn stops(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
+    let stops = fields.choice::<Vec<String>>(name)?;
     if stops.len() > MAX_STOPS {
-        fields.unsupported("stop_sequences", format!("at most {MAX_STOPS} are supported"));
+        fields.unsupported(name, format!("at most {MAX_STOPS} are supported"));
     }
     if stops.iter().any(String::is_empty) {
-        fields.fail("stop_sequences", "must not be empty strings");
+        fields.fail(name, "must not be empty strings");
     }
-    stops
+    Some(stops)
 }
 
-fn output_format(fields: &mut Fields<'_>) -> ResponseFormat {
+fn user_id(fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    fields.object(name, |metadata| metadata.string("user_id")).flatten()
+}
+
+fn output_format(fields: &mut Fields<'_>, name: &str) -> Option<ResponseFormat> {
     let format = |format: &mut Fields<'_>| {
-        if required_text(format, "type") != "json_schema" {
+        if format.required_string("type") != "json_schema" {
             format.fail("type", "must be json_schema");
         }
         let schema = format.object("schema", |_| ()).and_then(|()| format.value("schema").cloned());
         let schema = format.require("schema", schema).unwrap_or_default();
         ResponseFormat::JsonSchema { name: "answer".to_owned(), schema, strict: Some(true) }
     };
-    fields.object("output_config", |config| config.object("format", format)).flatten().unwrap_or_default()
+    fields.object(name, |config| config.object("format", format)).flatten()
 }
 
-fn tools(fields: &mut Fields<'_>) -> Vec<Tool> {
-    let tools = fields.objects("tools", tool).unwrap_or_default();
-    if tools.len() > MAX_TOOLS {
-        fields.fail("tools", format!("must hold at most {MAX_TOOLS} tools"));
-    }
-    tools
+fn tools(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Tool>> {
+    tools_of(fields, name, tool)
 }
 
 fn tool(fields: &mut Fields<'_>) -> Tool {
@@ -158,7 +144,7 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
         fields.unsupported("type", format!("tools of type {kind} are not supported: send tools of your own"));
         return Tool { name: String::new(), description: None, parameters: Value::Null, strict: None };
     }
-    let name = required_text(fields, "name");
+    let name = fields.required_string("name");
     if fields.value("name").is_some() && !is_tool_name(&name, MAX_TOOL_NAME) {
         fields.fail("name", format!("must be 1 to {MAX_TOOL_NAME} letters, digits, underscores or dashes"));
     }
@@ -167,13 +153,13 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
     Tool { name, description: fields.string("description"), parameters, strict: fields.bool("strict") }
 }
 
-fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> Choice {
-    let read = fields.object("tool_choice", |choice| {
+fn tool_choice(fields: &mut Fields<'_>, name: &str, tools: &[Tool]) -> Option<Choice> {
+    let choice = fields.object(name, |choice| {
         let parallel = choice.bool("disable_parallel_tool_use").map(|disabled| !disabled);
-        let choice = match required_text(choice, "type").as_str() {
+        let choice = match choice.required_string("type").as_str() {
             "" | "auto" => ToolChoice::Auto,
             "any" => ToolChoice::Required,
-            "tool" => ToolChoice::Named(required_text(choice, "name")),
+            "tool" => ToolChoice::Named(choice.required_string("name")),
             "none" => ToolChoice::None,
             _ => {
                 choice.fail("type", "must be auto, any, tool or none");
@@ -181,10 +167,9 @@ fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> Choice {
             }
         };
         Choice { choice, parallel }
-    });
-    let choice = read.unwrap_or_default();
-    fit_choice(fields, &choice.choice, tools);
-    choice
+    })?;
+    fit_choice(fields, name, &choice.choice, tools);
+    Some(choice)
 }
 
 impl MessagesBody {
@@ -217,31 +202,23 @@ impl Priced for MessagesBody {
 }
 
 /// A conversation to be counted.
-#[derive(Debug, Default, ToSchema)]
+#[derive(Debug, Default, Request)]
+#[request(takes_images, example = {
+    "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
+})]
 pub struct CountTokensBody {
     /// Not looked up: one tokenizer counts for all models.
     #[allow(dead_code, reason = "checked, and not needed")]
     pub model: String,
-    #[schema(value_type = Vec<MessagesTurn>, min_items = 1)]
+    #[request(with = turns::turns, schema = Vec<MessagesTurn>)]
+    #[schema(min_items = 1)]
     pub messages: Vec<Message>,
     /// A string, or a list of text blocks.
-    #[schema(value_type = Option<crate::schema::TextOrParts>)]
+    #[request(with = turns::system, schema = crate::schema::TextOrParts)]
     pub system: Option<Message>,
-    #[schema(value_type = Option<Vec<MessagesTool>>, max_items = 128)]
+    #[request(with = tools, default, schema = Vec<MessagesTool>)]
+    #[schema(max_items = 128)]
     pub tools: Vec<Tool>,
-}
-
-impl FromJson for CountTokensBody {
-    const TAKES_IMAGES: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self {
-            model: required_text(fields, "model"),
-            messages: turns::turns(fields),
-            system: turns::system(fields),
-            tools: tools(fields),
-        }
-    }
 }
 
 impl CountTokensBody {
@@ -270,7 +247,7 @@ mod tests {
     fn read(messages: Value, more: Value) -> Result<ChatRequest, Error> {
         let mut body = json!({ "model": "m", "max_tokens": 9, "messages": messages });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        MessagesBody::from_json(&body).map(|body| body.request())
+        crate::body::from_json::<MessagesBody>(&body).map(|body| body.request())
     }
 
     fn user() -> Value {
@@ -451,7 +428,7 @@ mod tests {
     #[test]
     fn what_is_counted_needs_no_length() {
         let body = json!({ "model": "m", "messages": user(), "system": "be brief" });
-        let request = CountTokensBody::from_json(&body).unwrap().request();
+        let request = crate::body::from_json::<CountTokensBody>(&body).unwrap().request();
         assert_eq!(request.messages, [text(Role::System, "be brief"), text(Role::User, "hi")]);
     }
 }

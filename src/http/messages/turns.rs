@@ -4,8 +4,8 @@ use muster_providers::{Image, Message, Part, Role, ToolCall};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::body::Fields;
-use crate::chat::read::{MAX_MESSAGES, image_data, image_source, joined, required_text};
+use crate::chat::read::{check_count, image_data, image_source, joined};
+use muster_request::Fields;
 
 /// Who may speak here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -38,17 +38,17 @@ enum Block {
 }
 
 /// Reads `system`: a string or text blocks.
-pub fn system(fields: &mut Fields<'_>) -> Option<Message> {
-    let text = match fields.value("system") {
-        Some(Value::Array(_)) => fields.objects("system", text_block).map(|texts| texts.join("\n\n")),
-        _ => fields.string("system"),
+pub fn system(fields: &mut Fields<'_>, name: &str) -> Option<Message> {
+    let text = match fields.value(name) {
+        Some(Value::Array(_)) => fields.objects(name, text_block).map(|texts| texts.join("\n\n")),
+        _ => fields.string(name),
     };
     text.filter(|text| !text.is_empty()).map(|text| Message::text(Role::System, text))
 }
 
 fn text_block(fields: &mut Fields<'_>) -> String {
-    match required_text(fields, "type").as_str() {
-        "" | "text" => required_text(fields, "text"),
+    match fields.required_string("type").as_str() {
+        "" | "text" => fields.required_string("text"),
         other => {
             fields.unsupported("type", format!("blocks of type {other} are not supported here: send text"));
             String::new()
@@ -57,16 +57,10 @@ fn text_block(fields: &mut Fields<'_>) -> String {
 }
 
 /// Reads `messages`.
-pub fn turns(fields: &mut Fields<'_>) -> Vec<Message> {
-    let read = fields.objects("messages", turn);
-    let turns = fields.require("messages", read).unwrap_or_default();
-    if fields.value("messages").and_then(Value::as_array).is_some_and(Vec::is_empty) {
-        fields.fail("messages", "must hold at least one message");
-    }
-    if turns.len() > MAX_MESSAGES {
-        fields.fail("messages", format!("must hold at most {MAX_MESSAGES} messages"));
-    }
-    turns.into_iter().flatten().collect()
+pub fn turns(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Message>> {
+    let turns = fields.objects(name, turn)?;
+    check_count(fields, name, turns.len());
+    Some(turns.into_iter().flatten().collect())
 }
 
 fn turn(fields: &mut Fields<'_>) -> Vec<Message> {
@@ -99,9 +93,9 @@ fn messages(speaker: Speaker, blocks: Vec<Block>) -> Vec<Message> {
 }
 
 fn block(fields: &mut Fields<'_>, speaker: Speaker) -> Block {
-    match (required_text(fields, "type").as_str(), speaker) {
+    match (fields.required_string("type").as_str(), speaker) {
         ("", _) => Block::Nothing,
-        ("text", _) => Block::Part(Part::Text(required_text(fields, "text"))),
+        ("text", _) => Block::Part(Part::Text(fields.required_string("text"))),
         ("image", Speaker::User) => Block::Part(image(fields)),
         ("tool_use", Speaker::Assistant) => tool_use(fields),
         ("tool_result", Speaker::User) => tool_result(fields),
@@ -119,9 +113,9 @@ fn block(fields: &mut Fields<'_>, speaker: Speaker) -> Block {
 }
 
 fn image(fields: &mut Fields<'_>) -> Part {
-    let read = fields.object("source", |source| match required_text(source, "type").as_str() {
+    let read = fields.object("source", |source| match source.required_string("type").as_str() {
         "base64" => {
-            let (media_type, data) = (required_text(source, "media_type"), required_text(source, "data"));
+            let (media_type, data) = (source.required_string("media_type"), source.required_string("data"));
             if media_type.is_empty() || data.is_empty() {
                 return None;
             }
@@ -131,7 +125,7 @@ fn image(fields: &mut Fields<'_>) -> Part {
                 .ok()
         }
         "url" => {
-            let url = required_text(source, "url");
+            let url = source.required_string("url");
             if url.starts_with("data:") {
                 source.fail("url", "must be an http or https address");
                 return None;
@@ -149,14 +143,14 @@ fn image(fields: &mut Fields<'_>) -> Part {
 }
 
 fn tool_use(fields: &mut Fields<'_>) -> Block {
-    let (id, name) = (required_text(fields, "id"), required_text(fields, "name"));
+    let (id, name) = (fields.required_string("id"), fields.required_string("name"));
     let arguments = fields.object("input", |_| ()).and_then(|()| fields.value("input")).map(Value::to_string);
     let arguments = fields.require("input", arguments).unwrap_or_default();
     Block::ToolUse(ToolCall { id, name, arguments })
 }
 
 fn tool_result(fields: &mut Fields<'_>) -> Block {
-    let id = required_text(fields, "tool_use_id");
+    let id = fields.required_string("tool_use_id");
     let mut parts = match fields.value("content") {
         Some(Value::Array(_)) => fields.objects("content", result_part).unwrap_or_default(),
         _ => fields.string("content").map(Part::Text).into_iter().collect(),
@@ -173,9 +167,9 @@ fn tool_result(fields: &mut Fields<'_>) -> Block {
 }
 
 fn result_part(fields: &mut Fields<'_>) -> Part {
-    match required_text(fields, "type").as_str() {
+    match fields.required_string("type").as_str() {
         "" => Part::Text(String::new()),
-        "text" => Part::Text(required_text(fields, "text")),
+        "text" => Part::Text(fields.required_string("text")),
         "image" => image(fields),
         other => {
             fields.unsupported("type", format!("results of type {other} are not supported: send text or image"));

@@ -5,25 +5,26 @@ use muster_core::principal::Viewer;
 use muster_core::{Error, Kind};
 use muster_feed::{Denied, HistoryError, Position, Refused};
 use muster_identity::By;
-use serde::Deserialize;
-use utoipa::IntoParams;
+use muster_request::{Fields, Request};
 
 use crate::envelope;
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{Guarded, Listening, app, caller_of};
+use crate::guard::{Guarded, Listening, Queried, app, caller_of};
 use crate::ws::protocol::{Subject, said};
 use crate::ws::read_positions;
 
 const MOST: usize = 500;
 const USUAL: usize = 50;
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct HistoryQuery {
     /// `<epoch>-<offset>`: what came after it; left out: from the oldest that is kept.
-    since: Option<String>,
-    /// 1 to 500, 50 by default.
-    limit: Option<String>,
+    #[request(with = position, schema = String)]
+    since: Option<Position>,
+    /// Most publications.
+    #[request(range = 1..=MOST, default = USUAL)]
+    limit: usize,
 }
 
 /// What a channel told.
@@ -46,17 +47,10 @@ pub struct HistoryQuery {
 )]
 pub async fn history(
     request: HttpRequest,
-    _guarded: Guarded<Listening>,
+    queried: Queried<Listening, HistoryQuery>,
     channel: web::Path<String>,
-    query: web::Query<HistoryQuery>,
 ) -> Result<HttpResponse, HttpError> {
-    let since = query.since.as_deref().map(position).transpose()?;
-    let limit = match query.limit.as_deref() {
-        None => USUAL,
-        Some(text) => text.parse().ok().filter(|limit| (1..=MOST).contains(limit)).ok_or_else(|| {
-            Error::field(Kind::Invalid, &["query", "limit"], format!("must be 1 to {MOST}"), text.into())
-        })?,
-    };
+    let HistoryQuery { since, limit } = queried.query;
     let feed = &app(&request)?.feed;
     let page = feed.history(&channel, since, limit, viewer(&request)?).await.map_err(refused)?;
     Ok(envelope::data(said::history(&page)))
@@ -108,12 +102,16 @@ fn subject(request: &HttpRequest) -> Result<Subject, HttpError> {
     }
 }
 
-fn position(text: &str) -> Result<Position, Error> {
-    let one = read_positions(text).and_then(|all| match all.as_slice() {
+fn position(fields: &mut Fields<'_>, name: &str) -> Option<Position> {
+    let text = fields.string(name)?;
+    let position = read_positions(&text).and_then(|all| match all.as_slice() {
         [Some(position)] => Some(position.clone()),
         _ => None,
     });
-    one.ok_or_else(|| Error::field(Kind::Invalid, &["query", "since"], "must be <epoch>-<offset>", text.into()))
+    if position.is_none() {
+        fields.fail(name, "must be <epoch>-<offset>");
+    }
+    position
 }
 
 fn refused(error: HistoryError) -> Error {

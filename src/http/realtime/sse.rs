@@ -1,15 +1,33 @@
 //! `GET /api/v1/realtime/sse`
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use muster_core::{Error, Kind};
 use muster_feed::Position;
+use muster_request::{Fields, Request};
 
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{Guarded, Listening, staying};
+use crate::guard::{Listening, Queried, staying};
 use crate::ws::{self, read_positions};
 
 /// Most channels of one stream, as of one socket.
 const MOST: usize = 128;
+
+/// Which channels a stream carries.
+#[derive(Debug, Request)]
+#[request(query)]
+pub struct ChannelsQuery {
+    /// A channel; repeatable, 128 at most.
+    #[request(
+        with = repeated,
+        items = 1..=MOST,
+        message = format!("name 1 to {MOST} channels, such as ?ch=incidents&ch=alerts"),
+    )]
+    ch: Vec<String>,
+}
+
+fn repeated(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
+    Some(fields.texts(name).map(str::to_owned).collect())
+}
 
 /// The live feed as server-sent events.
 ///
@@ -22,7 +40,7 @@ const MOST: usize = 128;
     get, path = "/api/v1/realtime/sse", operation_id = "realtime_events", tag = "realtime",
     security(("token" = []), ("key" = [])),
     params(
-        ("ch" = Vec<String>, Query, description = "A channel; repeatable, 128 at most"),
+        ChannelsQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "Where the listener stands in each channel"),
     ),
     responses(
@@ -36,11 +54,9 @@ const MOST: usize = 128;
 )]
 pub async fn listen(
     request: HttpRequest,
-    _guarded: Guarded<Listening>,
-    query: web::Query<Vec<(String, String)>>,
+    queried: Queried<Listening, ChannelsQuery>,
 ) -> Result<HttpResponse, HttpError> {
-    let names = query.into_inner().into_iter().filter(|(name, _)| name == "ch").map(|(_, channel)| channel);
-    let channels = positioned(names.collect(), &request)?;
+    let channels = positioned(queried.query.ch, &request)?;
     let shard = ws::shard_of(&request)?;
     if shard.sockets().ending() {
         return Err(HttpError::new(Kind::Unavailable, "the server is stopping: connect again"));
@@ -50,10 +66,6 @@ pub async fn listen(
 }
 
 fn positioned(channels: Vec<String>, request: &HttpRequest) -> Result<Vec<(String, Option<Position>)>, Error> {
-    if channels.is_empty() || channels.len() > MOST {
-        let wrong = format!("name 1 to {MOST} channels, such as ?ch=incidents&ch=alerts");
-        return Err(Error::field(Kind::Invalid, &["query", "ch"], wrong, serde_json::Value::Null));
-    }
     let id = request.headers().get("Last-Event-ID").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
     let Some(id) = id else { return Ok(channels.into_iter().map(|channel| (channel, None)).collect()) };
     let positions = read_positions(id).filter(|positions| positions.len() == channels.len());

@@ -3,8 +3,8 @@
 use muster_providers::{Image, ImageSource, Message, Part, Role, ToolCall};
 use serde_json::Value;
 
-use crate::body::Fields;
-use crate::chat::read::{MAX_MESSAGES, image_source, joined, required_text};
+use crate::chat::read::{MAX_MESSAGES, image_source, joined};
+use muster_request::Fields;
 
 /// One item of the input.
 #[derive(Debug)]
@@ -16,19 +16,18 @@ enum Item {
 }
 
 /// Reads `input`: a string, or items.
-pub fn input(fields: &mut Fields<'_>) -> Vec<Message> {
-    let Some(Value::Array(items)) = fields.value("input") else {
-        let text = fields.string("input");
-        return fields.require("input", text).map(|text| Message::text(Role::User, text)).into_iter().collect();
+pub fn input(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Message>> {
+    let Some(Value::Array(items)) = fields.value(name) else {
+        return fields.string(name).map(|text| vec![Message::text(Role::User, text)]);
     };
     if items.is_empty() {
-        fields.fail("input", "must hold at least one item");
+        fields.fail(name, "must hold at least one item");
     }
     if items.len() > MAX_MESSAGES {
-        fields.fail("input", format!("must hold at most {MAX_MESSAGES} items"));
+        fields.fail(name, format!("must hold at most {MAX_MESSAGES} items"));
     }
     let mut messages: Vec<Message> = Vec::new();
-    for item in fields.objects("input", item).unwrap_or_default() {
+    for item in fields.objects(name, item).unwrap_or_default() {
         match item {
             Item::Message(message) => messages.push(message),
             // The calls of one answer are one turn, together with what it said before them.
@@ -39,18 +38,18 @@ pub fn input(fields: &mut Fields<'_>) -> Vec<Message> {
             Item::Nothing => {}
         }
     }
-    messages
+    Some(messages)
 }
 
 fn item(fields: &mut Fields<'_>) -> Item {
     match fields.string("type").as_deref() {
         None | Some("message") => Item::Message(message(fields)),
         Some("function_call") => {
-            let (id, name) = (required_text(fields, "call_id"), required_text(fields, "name"));
-            Item::Call(ToolCall { id, name, arguments: required_text(fields, "arguments") })
+            let (id, name) = (fields.required_string("call_id"), fields.required_string("name"));
+            Item::Call(ToolCall { id, name, arguments: fields.required_string("arguments") })
         }
         Some("function_call_output") => {
-            let tool_call_id = Some(required_text(fields, "call_id"));
+            let tool_call_id = Some(fields.required_string("call_id"));
             let output = parts(fields, "output");
             Item::Message(Message { content: joined(output), tool_call_id, ..Message::text(Role::Tool, "") })
         }
@@ -92,11 +91,11 @@ fn parts(fields: &mut Fields<'_>, name: &str) -> Vec<Part> {
 
 fn part(fields: &mut Fields<'_>) -> Part {
     let text = |text: String| Part::Text(text);
-    match required_text(fields, "type").as_str() {
+    match fields.required_string("type").as_str() {
         "" => text(String::new()),
-        "input_text" | "output_text" => text(required_text(fields, "text")),
+        "input_text" | "output_text" => text(fields.required_string("text")),
         // The assistant's own words, sent back.
-        "refusal" => text(required_text(fields, "refusal")),
+        "refusal" => text(fields.required_string("refusal")),
         "input_image" => Part::Image(image(fields)),
         other => {
             fields.unsupported("type", format!("content of type {other} is not supported: send text or input_image"));
@@ -113,7 +112,7 @@ fn image(fields: &mut Fields<'_>) -> Image {
     if detail.as_deref().is_some_and(|detail| !matches!(detail, "auto" | "low" | "high")) {
         fields.fail("detail", "must be auto, low or high");
     }
-    let url = if fields.value("file_id").is_some() { None } else { Some(required_text(fields, "image_url")) };
+    let url = if fields.value("file_id").is_some() { None } else { Some(fields.required_string("image_url")) };
     let read = url.filter(|url| !url.is_empty()).map(|url| image_source(&url));
     let source = read.and_then(|read| read.map_err(|why| fields.fail("image_url", why)).ok());
     Image { source: source.unwrap_or_else(|| ImageSource::Url(String::new())), detail }

@@ -42,11 +42,11 @@ pub async fn create(
     let created = app.clock.now();
     if body.stream {
         let streaming = chat::stream(&app, ask, reservation).await?;
-        let begun = ResponseObject::begun(streaming.model_id.clone(), body.asked, created);
+        let begun = ResponseObject::begun(streaming.model_id.clone(), body.asked(), created);
         return Ok(sse::response(streaming, FramesResponses::new(begun, app.clock.clone())));
     }
     let answer = chat::complete(&app, ask, reservation).await?;
-    let mut response = ResponseObject::begun(answer.model_id, body.asked, created);
+    let mut response = ResponseObject::begun(answer.model_id, body.asked(), created);
     let finish = answer.reply.first.finish;
     response.fill(answer.reply.first);
     response.end(finish, answer.usage, app.clock.now());

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use muster_limits::Estimate;
 use muster_providers::{ChatRequest, Message, ResponseFormat, Role, Sampling, Tool, ToolChoice};
+use muster_request::{Fields, Request};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::items;
 use crate::app::App;
-use crate::body::{Fields, FromJson};
 use crate::chat;
-use crate::chat::read::{MAX_TOOLS, fit_choice, is_tool_name, required_text};
+use crate::chat::read::{fit_choice, is_tool_name, tools_of};
 use crate::guard::Priced;
 
 const DEFAULT_MAX_TOKENS: u32 = 2000;
@@ -49,7 +49,10 @@ pub struct Asked {
 }
 
 /// An input to be answered.
-#[derive(Debug, Default, ToSchema)]
+#[derive(Debug, Default, Request)]
+#[request(takes_images, first = refuse_state, example = {
+    "model": "standard", "input": "Which shelters are open tonight?"
+})]
 pub struct ResponsesBody {
     /// An id of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
     pub model: String,
@@ -57,61 +60,61 @@ pub struct ResponsesBody {
     /// parts}` with the parts `input_text`, `output_text` and `input_image` `{"image_url": an address or a data URL,
     /// "detail"?}`; `{"type": "function_call", "call_id", "name", "arguments"}`; `{"type": "function_call_output",
     /// "call_id", "output"}`. `reasoning` items are taken and left out.
-    #[schema(value_type = crate::schema::TextOrParts)]
+    #[request(with = items::input, schema = crate::schema::TextOrParts)]
     pub input: Vec<Message>,
     pub instructions: Option<String>,
     /// Functions: `[{"type": "function", "name", "description"?, "parameters"?: JSON Schema, "strict"?}]`.
-    #[schema(value_type = Option<Vec<Object>>, max_items = 128)]
+    #[request(with = tools, default, schema = Vec<Object>)]
+    #[schema(max_items = 128)]
     pub tools: Vec<Tool>,
     /// `auto`, `none`, `required`, or `{"type": "function", "name"}`.
-    #[schema(value_type = Option<crate::schema::WordOrObject>)]
+    #[request(with = tool_choice, using = tools, default, schema = crate::schema::WordOrObject)]
     pub tool_choice: ToolChoice,
     pub parallel_tool_calls: Option<bool>,
-    #[schema(minimum = 0, maximum = 2)]
+    #[request(range = 0.0..=2.0)]
     pub temperature: Option<f64>,
-    #[schema(minimum = 0, maximum = 1)]
+    #[request(range = 0.0..=1.0)]
     pub top_p: Option<f64>,
-    #[schema(minimum = 1, default = 2000)]
+    #[request(range = 1..=10_000_000)]
+    #[schema(default = 2000)]
     pub max_output_tokens: Option<u32>,
     /// `{"format": {"type": "text" | "json_object" | "json_schema", "name", "schema", "strict"?}}`.
-    #[schema(value_type = Option<Object>)]
+    #[request(with = text_format, default, schema = Object)]
     pub text: ResponseFormat,
-    #[schema(value_type = Option<bool>, default = false)]
+    #[request(default = false)]
     pub stream: bool,
+    #[request(with = user)]
     pub user: Option<String>,
     /// Up to 16 strings by name, sent back.
+    #[request(check = few)]
     pub metadata: Option<BTreeMap<String, String>>,
-    #[schema(ignore)]
-    pub asked: Asked,
+    /// What is sent back as it came.
+    #[request(with = as_sent, default, hidden)]
+    sent: AsSent,
 }
 
-impl FromJson for ResponsesBody {
-    const TAKES_IMAGES: bool = true;
+/// Members that an answer repeats as they were sent.
+#[derive(Debug, Default)]
+struct AsSent {
+    tool_choice: Option<Value>,
+    tools: Option<Value>,
+    text: Option<Value>,
+    reasoning: Option<Value>,
+}
 
-    fn read(fields: &mut Fields<'_>) -> Self {
-        refuse_state(fields);
-        let tools = tools(fields);
-        let mut body = Self {
-            model: required_text(fields, "model"),
-            input: items::input(fields),
-            instructions: fields.string("instructions"),
-            tool_choice: tool_choice(fields, &tools),
-            tools,
-            parallel_tool_calls: fields.bool("parallel_tool_calls"),
-            temperature: fields.number("temperature", 0.0..=2.0),
-            top_p: fields.number("top_p", 0.0..=1.0),
-            max_output_tokens: fields
-                .integer("max_output_tokens", 1..=10_000_000)
-                .and_then(|count| u32::try_from(count).ok()),
-            text: text_format(fields),
-            stream: fields.bool("stream").unwrap_or(false),
-            user: fields.string("user").or_else(|| fields.string("safety_identifier")),
-            metadata: metadata(fields),
-            asked: Asked::default(),
-        };
-        body.asked = body.asked(fields);
-        body
-    }
+fn as_sent(fields: &mut Fields<'_>, _: &str) -> Option<AsSent> {
+    let sent = |name: &str| fields.value(name).cloned();
+    Some(AsSent {
+        tool_choice: sent("tool_choice"),
+        tools: sent("tools"),
+        text: sent("text"),
+        reasoning: sent("reasoning"),
+    })
+}
+
+/// The end user, by either of the names.
+fn user(fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    fields.string(name).or_else(|| fields.string("safety_identifier"))
 }
 
 /// Nothing is stored: what would need an earlier answer, or a later look at this one, is refused.
@@ -130,51 +133,43 @@ fn refuse_state(fields: &mut Fields<'_>) {
         Some("auto") => fields.unsupported("truncation", "the input is never cut: send less of it, or `disabled`"),
         Some(_) => fields.fail("truncation", "must be disabled"),
     }
-    if fields.integer("top_logprobs", 0..=20).is_some_and(|count| count > 0) {
+    if fields.integer::<u8>("top_logprobs", 0..=20).is_some_and(|count| count > 0) {
         fields.unsupported("top_logprobs", "log probabilities are not supported here: leave it out");
     }
 }
 
-fn metadata(fields: &mut Fields<'_>) -> Option<BTreeMap<String, String>> {
-    let metadata = fields.choice::<BTreeMap<String, String>>("metadata");
-    if metadata.as_ref().is_some_and(|metadata| metadata.len() > MAX_METADATA) {
-        fields.fail("metadata", format!("must hold at most {MAX_METADATA} strings"));
-    }
-    metadata
+fn few(metadata: &BTreeMap<String, String>) -> Result<(), String> {
+    if metadata.len() > MAX_METADATA { Err(format!("must hold at most {MAX_METADATA} strings")) } else { Ok(()) }
 }
 
-fn text_format(fields: &mut Fields<'_>) -> ResponseFormat {
-    let format = |format: &mut Fields<'_>| match required_text(format, "type").as_str() {
+fn text_format(fields: &mut Fields<'_>, name: &str) -> Option<ResponseFormat> {
+    let format = |format: &mut Fields<'_>| match format.required_string("type").as_str() {
         "" | "text" => ResponseFormat::Text,
         "json_object" => ResponseFormat::JsonObject,
         "json_schema" => {
             let schema = format.object("schema", |_| ()).and_then(|()| format.value("schema").cloned());
             let schema = format.require("schema", schema).unwrap_or_default();
-            ResponseFormat::JsonSchema { name: required_text(format, "name"), schema, strict: format.bool("strict") }
+            ResponseFormat::JsonSchema { name: format.required_string("name"), schema, strict: format.bool("strict") }
         }
         _ => {
             format.fail("type", "must be text, json_object or json_schema");
             ResponseFormat::Text
         }
     };
-    fields.object("text", |text| text.object("format", format)).flatten().unwrap_or_default()
+    fields.object(name, |text| text.object("format", format)).flatten()
 }
 
-fn tools(fields: &mut Fields<'_>) -> Vec<Tool> {
-    let tools = fields.objects("tools", tool).unwrap_or_default();
-    if tools.len() > MAX_TOOLS {
-        fields.fail("tools", format!("must hold at most {MAX_TOOLS} tools"));
-    }
-    tools
+fn tools(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Tool>> {
+    tools_of(fields, name, tool)
 }
 
 fn tool(fields: &mut Fields<'_>) -> Tool {
-    let kind = required_text(fields, "type");
+    let kind = fields.required_string("type");
     if !matches!(kind.as_str(), "" | "function") {
         fields.unsupported("type", format!("tools of type {kind} are not supported: send functions"));
         return Tool { name: String::new(), description: None, parameters: Value::Null, strict: None };
     }
-    let name = required_text(fields, "name");
+    let name = fields.required_string("name");
     if fields.value("name").is_some() && !is_tool_name(&name, MAX_TOOL_NAME) {
         fields.fail("name", format!("must be 1 to {MAX_TOOL_NAME} letters, digits, underscores or dashes"));
     }
@@ -188,12 +183,12 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
     }
 }
 
-fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> ToolChoice {
-    let choice = match fields.value("tool_choice") {
-        Some(Value::Object(_)) => {
-            let named = fields.object("tool_choice", |choice| match required_text(choice, "type").as_str() {
+fn tool_choice(fields: &mut Fields<'_>, name: &str, tools: &[Tool]) -> Option<ToolChoice> {
+    let choice = match fields.value(name)? {
+        Value::Object(_) => {
+            let named = fields.object(name, |choice| match choice.required_string("type").as_str() {
                 "" => ToolChoice::Auto,
-                "function" => ToolChoice::Named(required_text(choice, "name")),
+                "function" => ToolChoice::Named(choice.required_string("name")),
                 other => {
                     choice.unsupported("type", format!("a choice of type {other} is not supported: name a function"));
                     ToolChoice::Auto
@@ -201,18 +196,18 @@ fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> ToolChoice {
             });
             named.unwrap_or_default()
         }
-        _ => match fields.string("tool_choice").as_deref() {
+        _ => match fields.string(name).as_deref() {
             None | Some("auto") => ToolChoice::Auto,
             Some("none") => ToolChoice::None,
             Some("required") => ToolChoice::Required,
             Some(_) => {
-                fields.fail("tool_choice", "must be auto, none, required or a function");
+                fields.fail(name, "must be auto, none, required or a function");
                 ToolChoice::Auto
             }
         },
     };
-    fit_choice(fields, &choice, tools);
-    choice
+    fit_choice(fields, name, &choice, tools);
+    Some(choice)
 }
 
 impl ResponsesBody {
@@ -220,8 +215,9 @@ impl ResponsesBody {
         self.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS)
     }
 
-    fn asked(&self, fields: &Fields<'_>) -> Asked {
-        let sent = |name: &str| fields.value(name).cloned();
+    /// What the answer repeats of the request.
+    pub fn asked(&self) -> Asked {
+        let AsSent { tool_choice, tools, text, reasoning } = &self.sent;
         Asked {
             instructions: self.instructions.clone(),
             metadata: self.metadata.clone().unwrap_or_default(),
@@ -229,10 +225,10 @@ impl ResponsesBody {
             temperature: self.temperature,
             top_p: self.top_p,
             max_output_tokens: self.limit(),
-            tool_choice: sent("tool_choice").unwrap_or_else(|| json!("auto")),
-            tools: sent("tools").and_then(|tools| tools.as_array().cloned()).unwrap_or_default(),
-            text: sent("text").unwrap_or_else(|| json!({ "format": { "type": "text" } })),
-            reasoning: sent("reasoning"),
+            tool_choice: tool_choice.clone().unwrap_or_else(|| json!("auto")),
+            tools: tools.as_ref().and_then(Value::as_array).cloned().unwrap_or_default(),
+            text: text.clone().unwrap_or_else(|| json!({ "format": { "type": "text" } })),
+            reasoning: reasoning.clone(),
             truncation: "disabled",
             user: self.user.clone(),
         }
@@ -276,7 +272,7 @@ mod tests {
     fn body(input: Value, more: Value) -> Result<ResponsesBody, Error> {
         let mut body = json!({ "model": "m", "input": input });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        ResponsesBody::from_json(&body)
+        crate::body::from_json::<ResponsesBody>(&body)
     }
 
     fn read(input: Value, more: Value) -> ChatRequest {
@@ -379,7 +375,7 @@ mod tests {
     fn what_was_asked_is_told_again() {
         let tools = json!([{ "type": "function", "name": "f", "parameters": {} }]);
         let asked = body(json!("hi"), json!({ "metadata": { "k": "v" }, "tools": tools, "tool_choice": "required" }));
-        let asked = serde_json::to_value(asked.unwrap().asked).unwrap();
+        let asked = serde_json::to_value(asked.unwrap().asked()).unwrap();
         assert_eq!(
             asked,
             json!({ "instructions": null, "metadata": { "k": "v" }, "parallel_tool_calls": true, "temperature": null,

@@ -3,87 +3,63 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
+use muster_request::{Fields, Request};
 use muster_tasks::task::{Abort, Asker, Control, ControlReply, Effective, FirstPhase, RedirectMode, Status, Verb};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::body::{Fields, FromJson};
 use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{AgentsRun, Sent, acting};
 
 /// What every control takes.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "the description reads its fields")]
+#[derive(Debug, Request)]
+#[request(may_be_empty)]
 pub struct ControlBody {
     /// The same gets the same answer for 24 h; made up where it is left out.
     pub request_id: Option<String>,
     /// For people: stands in the audit log.
+    #[request(example = "not needed any more")]
     pub reason: Option<String>,
     /// Only if the task is still at this `seq`.
     pub if_seq: Option<u64>,
 }
 
-impl FromJson for ControlBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let if_seq = fields.integer("if_seq", 0..=i64::MAX).and_then(|seq| u64::try_from(seq).ok());
-        Self { request_id: fields.string("request_id"), reason: fields.string("reason"), if_seq }
-    }
-}
-
 /// How a task is to be paused.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "the description reads its fields")]
+#[derive(Debug, Request)]
+#[request(may_be_empty)]
 pub struct PauseBody {
-    #[schema(inline)]
-    #[serde(flatten)]
+    #[request(flatten)]
     pub control: ControlBody,
     /// Aborts the step in flight, which runs again on resume; by default the pause is at the next step boundary.
-    #[schema(value_type = Option<bool>)]
+    #[request(default = false, example = true)]
     pub now: bool,
 }
 
-impl FromJson for PauseBody {
-    const MAY_BE_EMPTY: bool = true;
-
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self { now: fields.bool("now").unwrap_or_default(), control: ControlBody::read(fields) }
-    }
-}
-
 /// What a task is to do instead.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "the description reads its fields")]
+#[derive(Debug, Request)]
+#[request(example = { "instruction": "Leave the appendix out" })]
 pub struct RedirectBody {
-    #[schema(inline)]
-    #[serde(flatten)]
+    #[request(flatten)]
     pub control: ControlBody,
     /// At most 8 KiB.
     pub instruction: String,
     /// `steer` (default): joins at the next boundary. `interrupt`: the step in flight is aborted, and what comes next is
     /// planned anew. `agent`: another agent takes over.
-    #[schema(value_type = Option<String>)]
+    #[request(default, schema = String)]
     pub mode: RedirectMode,
     /// With the mode `agent`: who takes over.
+    #[request(with = successor, using = mode)]
     pub agent: Option<String>,
 }
 
-impl FromJson for RedirectBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let instruction = fields.string("instruction");
-        let (mode, agent) = (fields.choice("mode").unwrap_or_default(), fields.string("agent"));
-        if (mode == RedirectMode::Agent) != agent.is_some() {
-            fields.fail("agent", "names the agent that takes over, with the mode `agent` and no other");
-        }
-        Self {
-            instruction: fields.require("instruction", instruction).unwrap_or_default(),
-            mode,
-            agent,
-            control: ControlBody::read(fields),
-        }
+/// The agent that takes over, which the mode `agent` needs and no other takes.
+pub(super) fn successor(fields: &mut Fields<'_>, name: &str, mode: &RedirectMode) -> Option<String> {
+    let agent = fields.string(name);
+    if (*mode == RedirectMode::Agent) != agent.is_some() {
+        fields.fail(name, "names the agent that takes over, with the mode `agent` and no other");
     }
+    agent
 }
 
 /// The first phase of an answer.

@@ -4,28 +4,33 @@ use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use futures::stream;
 use muster_core::{Error, Kind, Millis};
+use muster_request::Request;
 use muster_tasks::task::{Asker, JournalEntry, Level, LogLine, Tasks};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-use super::read::number;
 use super::stream::Stream;
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{AgentsRead, Guarded, acting, staying};
+use crate::guard::{AgentsRead, Queried, acting, staying};
 
 /// Entries and lines of a page.
-const DEFAULT_LIMIT: u64 = 200;
-const MAX_LIMIT: u64 = 1_000;
-#[derive(Debug, Deserialize, IntoParams)]
+const DEFAULT_LIMIT: usize = 200;
+const MAX_LIMIT: usize = 1_000;
+
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct EventsQuery {
     /// Entries behind this `seq` only.
-    after: Option<String>,
+    #[request(default = 0)]
+    after: u64,
     /// Lines behind this `n` only.
-    after_line: Option<String>,
-    /// Of each, 1 to 1,000, default 200.
-    limit: Option<String>,
+    #[request(default = 0)]
+    after_line: u64,
+    /// Most of each; 0 counts as 1.
+    #[request(range = 0..=MAX_LIMIT, default = DEFAULT_LIMIT)]
+    limit: usize,
 }
 
 /// One entry of the journal.
@@ -81,18 +86,14 @@ pub struct TaskEvents {
         (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn events(
-    _guard: Guarded<AgentsRead>,
+    request: Queried<AgentsRead, EventsQuery>,
     id: web::Path<String>,
-    query: web::Query<EventsQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let asker = Asker::of(acting(&http)?);
-    let limit = number("limit", query.limit.as_deref(), MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT).max(1);
-    let after = number("after", query.after.as_deref(), u64::MAX)?.unwrap_or(0);
-    let line = number("after_line", query.after_line.as_deref(), u64::MAX)?.unwrap_or(0);
-    let limit = usize::try_from(limit).unwrap_or(1);
-    let mut reader = Reader { app: app.clone(), id: id.into_inner(), asker, after, line, limit };
+    let EventsQuery { after, after_line: line, limit } = request.query;
+    let mut reader = Reader { app: app.clone(), id: id.into_inner(), asker, after, line, limit: limit.max(1) };
     if !wants_stream(&http) {
         return Ok(HttpResponse::Ok().json(reader.page().await?));
     }

@@ -2,61 +2,73 @@
 
 use muster_core::page::PageAsk;
 use muster_core::{Error, Kind, Millis};
+use muster_request::{Fields, Request};
 use muster_tasks::task::{Filter, Priority, Status};
-use serde::Deserialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::ask;
+use crate::ask::{PageQuery, time};
 
-/// The parameters of a list, as they stand in the query; `status` may come more than once.
-pub(super) type Pairs = Vec<(String, String)>;
-
-fn wrong(place: &str, field: &str, why: impl Into<String>, input: &str) -> Error {
-    Error::field(Kind::Invalid, &[place, field], why, input.into())
+/// Which tasks: those that fit everything that is sent.
+#[derive(Debug, Request)]
+#[request(query, body, schema = FilterBody, into = Filter, last)]
+pub struct TaskFilter {
+    /// Any of these: repeatable, or with commas between.
+    #[request(with = statuses, default, schema = Vec<String>)]
+    status: Vec<Status>,
+    /// An agent's id.
+    #[request(with = agent)]
+    agent: Option<String>,
+    /// `low`, `normal` or `high`.
+    #[request(with = priority, schema = String)]
+    priority: Option<Priority>,
+    /// The earliest `created_at`, RFC 3339.
+    #[request(with = time, schema = String)]
+    #[schema(format = DateTime)]
+    from: Option<Millis>,
+    /// The first `created_at` that is too late, RFC 3339.
+    #[request(with = time, schema = String)]
+    #[schema(format = DateTime)]
+    to: Option<Millis>,
 }
 
-/// A filter of one text for each field.
-pub(super) fn read(place: &str, pairs: &[(String, String)]) -> Result<Filter, Error> {
-    let mut filter = Filter::default();
-    let mut errors = Vec::new();
-    for (field, text) in pairs {
-        if let Err(error) = put(&mut filter, place, field, text) {
-            errors.push(error);
-        }
-    }
-    let mut errors = errors.into_iter();
-    let Some(mut first) = errors.next() else { return Ok(filter) };
-    first.fields.extend(errors.flat_map(|error| error.fields));
-    Err(first)
+/// Which tasks are listed.
+#[derive(Debug, Request)]
+#[request(query, last)]
+pub struct ListQuery {
+    #[request(flatten)]
+    pub(super) filter: TaskFilter,
+    #[request(flatten)]
+    pub(super) page: PageQuery,
 }
 
-fn put(filter: &mut Filter, place: &str, field: &str, text: &str) -> Result<(), Error> {
-    match field {
-        "status" => {
-            for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-                let status = Status::parse(name).ok_or_else(|| {
-                    let known = Status::ALL.map(Status::name).join(", ");
-                    wrong(place, field, format!("must be of {known}"), name)
-                })?;
-                if !filter.status.contains(&status) {
-                    filter.status.push(status);
-                }
-            }
-        }
-        "agent" => filter.agent = Some(text.to_owned()).filter(|agent| !agent.is_empty()),
-        "priority" => {
-            let named = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(text);
-            let priority = Priority::deserialize(named);
-            filter.priority = Some(priority.map_err(|_| wrong(place, field, "must be low, normal or high", text))?);
-        }
-        "from" | "to" => {
-            let needed = "must be an RFC 3339 time, such as 2027-01-01T00:00:00Z";
-            let at = Millis::parse_rfc3339(text).ok_or_else(|| wrong(place, field, needed, text))?;
-            if field == "from" { filter.from = Some(at) } else { filter.to = Some(at) }
-        }
+fn statuses(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Status>> {
+    let mut texts: Vec<String> = fields.texts(name).map(str::to_owned).collect();
+    match fields.value(name) {
+        Some(Value::Array(items)) => texts = items.iter().map(|item| item.as_str().unwrap_or("?").to_owned()).collect(),
+        Some(_) if !fields.is_query() => texts.extend(fields.string(name)),
         _ => {}
     }
-    Ok(())
+    let mut statuses = Vec::new();
+    for text in texts.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|text| !text.is_empty()) {
+        let Some(status) = Status::parse(text) else {
+            fields.fail(name, format!("must be of {}", Status::ALL.map(Status::name).join(", ")));
+            continue;
+        };
+        if !statuses.contains(&status) {
+            statuses.push(status);
+        }
+    }
+    Some(statuses)
+}
+
+fn agent(fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    fields.string(name).filter(|agent| !agent.is_empty())
+}
+
+fn priority(fields: &mut Fields<'_>, name: &str) -> Option<Priority> {
+    let read = serde_json::from_value(fields.string(name)?.into());
+    read.map_err(|_| fields.fail(name, "must be low, normal or high")).ok()
 }
 
 /// What makes two filters the same.
@@ -73,12 +85,14 @@ pub(super) fn cursor(last: &str, filter: &Filter) -> String {
     format!("{last}.{}", mark(filter))
 }
 
-/// The page that a query asks for.
-pub(super) fn page(pairs: &[(String, String)], filter: &Filter) -> Result<PageAsk, Error> {
-    let of = |field: &str| pairs.iter().find(|(name, _)| name == field).map(|(_, text)| text.clone());
-    let PageAsk { limit, after } = ask::page(of("limit").as_deref(), of("cursor"))?;
+/// The page of a list with this filter.
+pub(super) fn page(page: PageQuery, filter: &Filter) -> Result<PageAsk, Error> {
+    let PageAsk { limit, after } = page.into();
     let Some(cursor) = after else { return Ok(PageAsk { limit, after: None }) };
-    let foreign = || wrong("query", "cursor", "is of a list with other filters: begin without it", &cursor);
+    let foreign = || {
+        let wrong = "is of a list with other filters: begin without it";
+        Error::field(Kind::Invalid, &["query", "cursor"], wrong, cursor.as_str().into())
+    };
     let (last, marked) = cursor.rsplit_once('.').ok_or_else(foreign)?;
     if marked != mark(filter) {
         return Err(foreign());
@@ -90,31 +104,32 @@ pub(super) fn page(pairs: &[(String, String)], filter: &Filter) -> Result<PageAs
 mod tests {
     use super::*;
 
-    fn pairs(all: &[(&str, &str)]) -> Pairs {
-        all.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect()
+    fn read(pairs: &[(&str, &str)]) -> Result<(Filter, PageQuery), muster_request::Rejection> {
+        let pairs: Vec<_> = pairs.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
+        ListQuery::from_query(&pairs).map(|ListQuery { filter, page }| (filter.into(), page))
     }
 
     #[test]
     fn states_come_repeated_or_with_commas() {
-        let filter = read("query", &pairs(&[("status", "queued,running"), ("status", "killed"), ("status", "queued")]));
-        assert_eq!(filter.unwrap().status, [Status::Queued, Status::Running, Status::Killed]);
+        let (filter, _) = read(&[("status", "queued,running"), ("status", "killed"), ("status", "queued")]).unwrap();
+        assert_eq!(filter.status, [Status::Queued, Status::Running, Status::Killed]);
     }
 
     #[test]
     fn everything_that_is_wrong_is_told() {
-        let error =
-            read("query", &pairs(&[("status", "lost"), ("priority", "urgent"), ("from", "today")])).unwrap_err();
+        let error = read(&[("status", "lost"), ("priority", "urgent"), ("from", "today")]).unwrap_err();
         let fields: Vec<&str> = error.fields.iter().map(|field| field.loc[1].as_str()).collect();
         assert_eq!(fields, ["status", "priority", "from"]);
     }
 
     #[test]
     fn a_cursor_is_good_for_its_filter_in_any_order() {
-        let one = read("query", &pairs(&[("status", "queued,running"), ("agent", "a")])).unwrap();
-        let same = read("query", &pairs(&[("agent", "a"), ("status", "running"), ("status", "queued")])).unwrap();
-        let other = read("query", &pairs(&[("status", "queued"), ("agent", "a")])).unwrap();
-        let asked = pairs(&[("cursor", &cursor("task_1", &one))]);
-        assert_eq!(page(&asked, &same).unwrap().after.as_deref(), Some("task_1"));
-        assert_eq!(page(&asked, &other).unwrap_err().fields[0].loc, ["query", "cursor"]);
+        let (one, _) = read(&[("status", "queued,running"), ("agent", "a")]).unwrap();
+        let sent = cursor("task_1", &one);
+        let (same, asked) =
+            read(&[("agent", "a"), ("status", "running"), ("status", "queued"), ("cursor", &sent)]).unwrap();
+        let (other, _) = read(&[("status", "queued"), ("agent", "a")]).unwrap();
+        assert_eq!(page(asked.clone(), &same).unwrap().after.as_deref(), Some("task_1"));
+        assert_eq!(page(asked, &other).unwrap_err().fields[0].loc, ["query", "cursor"]);
     }
 }

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, web};
+use muster_core::Error;
 use muster_core::page::Page;
-use muster_core::{Error, Kind};
-use muster_tasks::task::{Asker, TaskRecord};
-use serde::{Deserialize, Serialize};
+use muster_request::Request;
+use muster_tasks::task::{Asker, Filter, TaskRecord};
+use serde::Serialize;
 use tokio::time::Instant;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::body::TaskBody;
-use super::filter::{self, Pairs};
+use super::filter::{self, ListQuery};
 use crate::app::App;
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{AgentsRead, Guarded, acting};
+use crate::guard::{AgentsRead, Queried, acting};
 
 /// Longest wait for a change, in seconds.
 const MAX_WAIT: u64 = 60;
@@ -31,36 +32,30 @@ pub struct TaskList {
 /// Lists the tasks that the caller may see, newest first: a key's own, with the scope `admin` or the role `auditor`
 /// everybody's.
 #[utoipa::path(get, operation_id = "list_tasks", path = "/api/v1/tasks", tag = "tasks",
-    params(
-        ("status" = Option<Vec<String>>, Query, description = "Repeatable, or with commas between"),
-        ("agent" = Option<String>, Query, description = "An agent's id"),
-        ("priority" = Option<String>, Query, description = "`low`, `normal` or `high`"),
-        ("from" = Option<String>, Query, description = "The earliest `created_at`, RFC 3339"),
-        ("to" = Option<String>, Query, description = "The first `created_at` that is too late, RFC 3339"),
-        ("limit" = Option<String>, Query, description = "1 to 200, default 50"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, with the same filters"),
-    ),
+    params(ListQuery),
     responses((status = 200, body = TaskList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn list(
-    _guard: Guarded<AgentsRead>,
-    query: web::Query<Pairs>,
+    request: Queried<AgentsRead, ListQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<TaskList>, HttpError> {
-    let wanted = filter::read("query", &query)?;
-    let ask = filter::page(&query, &wanted)?;
+    let ListQuery { filter, page } = request.query;
+    let wanted = Filter::from(filter);
+    let ask = filter::page(page, &wanted)?;
     let Page { items, next } = app.agency.tasks.list(wanted.clone(), ask, &Asker::of(acting(&http)?)).await?;
     let next_cursor = next.map(|last| filter::cursor(&last, &wanted));
     Ok(web::Json(TaskList { tasks: items.into_iter().map(TaskBody::from).collect(), next_cursor }))
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Request)]
+#[request(query)]
 pub struct WaitQuery {
-    /// Seconds to wait for the next change, 0 to 60; a task that has ended is told at once.
-    wait: Option<String>,
+    /// Seconds to wait for the next change; a task that has ended is told at once.
+    #[request(range = 0..=MAX_WAIT, default = 0)]
+    wait: u64,
     /// Waits only while the task's `seq` is not above this: no change between two calls is missed.
-    after_seq: Option<String>,
+    after_seq: Option<u64>,
 }
 
 /// One task. Another's is 404, as one that is not there.
@@ -70,14 +65,12 @@ pub struct WaitQuery {
         (status = 404, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
         (status = 503, body = ErrorAgent)))]
 pub async fn get(
-    _guard: Guarded<AgentsRead>,
+    request: Queried<AgentsRead, WaitQuery>,
     id: web::Path<String>,
-    query: web::Query<WaitQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<TaskBody>, HttpError> {
-    let wait = number("wait", query.wait.as_deref(), MAX_WAIT)?.unwrap_or(0);
-    let after_seq = number("after_seq", query.after_seq.as_deref(), u64::MAX)?;
+    let WaitQuery { wait, after_seq } = request.query;
     let asker = Asker::of(acting(&http)?);
     let tasks = &app.agency.tasks;
     let record = match wait {
@@ -107,12 +100,4 @@ async fn next_change(
         record = tasks.wait(id, asker, Some(seen), left.min(A_LOOK)).await?;
     }
     Ok(record)
-}
-
-/// A whole number of the query, at most `most`.
-pub(super) fn number(field: &str, text: Option<&str>, most: u64) -> Result<Option<u64>, Error> {
-    let Some(text) = text else { return Ok(None) };
-    let read = text.parse().ok().filter(|number| *number <= most);
-    let wrong = || Error::field(Kind::Invalid, &["query", field], format!("must be 0 to {most}"), text.into());
-    read.ok_or_else(wrong).map(Some)
 }

@@ -3,21 +3,16 @@
 use muster_core::Millis;
 use muster_core::principal::{Permission, UserRole};
 use muster_identity::{UserPatch, UserRecord};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-
-use crate::body::{Fields, FromJson};
-
-#[derive(Debug, Deserialize, IntoParams)]
-pub struct ListQuery {
-    /// 1 to 200, default 50.
-    pub limit: Option<String>,
-    /// `next_cursor` of the page before.
-    pub cursor: Option<String>,
-}
+use muster_request::Request;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A person to be made.
-#[derive(ToSchema)]
+#[derive(Request)]
+#[request(example = {
+    "email": "anna.berg@example.org", "password": "a long sentence is best", "name": "Anna Berg", "role": "operator",
+    "grants": ["alerts:publish"]
+})]
 pub struct NewUserBody {
     /// Nobody else's, whatever its case.
     pub email: String,
@@ -27,69 +22,33 @@ pub struct NewUserBody {
     pub name: Option<String>,
     /// `viewer`, `responder`, `operator`, `incident_commander`, `firmware_manager`, `approver`, `auditor`, `admin` or
     /// `super_admin`.
-    #[schema(value_type = String)]
+    #[request(schema = String)]
     pub role: UserRole,
     /// Permissions besides those of the role, each `<resource>:<action>`.
-    #[schema(value_type = Option<Vec<String>>)]
+    #[request(schema = Vec<String>)]
     pub grants: Option<Vec<Permission>>,
-}
-
-impl FromJson for NewUserBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let (email, password) = (fields.string("email"), fields.string("password"));
-        let role = fields.choice("role");
-        Self {
-            email: fields.require("email", email).unwrap_or_default(),
-            password: fields.require("password", password).unwrap_or_default(),
-            name: fields.string("name"),
-            role: fields.require("role", role).unwrap_or(UserRole::Viewer),
-            grants: fields.choice("grants"),
-        }
-    }
 }
 
 /// Changes of a person; what is left out stays.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Request)]
+#[request(into = UserPatch, example = { "role": "incident_commander", "grants": [] })]
 pub struct UserPatchBody {
-    pub name: Option<String>,
-    #[schema(value_type = Option<String>)]
-    pub role: Option<UserRole>,
+    name: Option<String>,
+    #[request(schema = String)]
+    role: Option<UserRole>,
     /// In place of the present ones.
-    #[schema(value_type = Option<Vec<String>>)]
-    pub grants: Option<Vec<Permission>>,
-    pub disabled: Option<bool>,
-}
-
-impl FromJson for UserPatchBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        Self {
-            name: fields.string("name"),
-            role: fields.choice("role"),
-            grants: fields.choice("grants"),
-            disabled: fields.bool("disabled"),
-        }
-    }
-}
-
-impl From<UserPatchBody> for UserPatch {
-    fn from(body: UserPatchBody) -> Self {
-        Self { name: body.name, role: body.role, grants: body.grants, disabled: body.disabled }
-    }
+    #[request(schema = Vec<String>)]
+    grants: Option<Vec<Permission>>,
+    disabled: Option<bool>,
 }
 
 /// A new password for somebody else.
-#[derive(ToSchema)]
-#[schema(as = ResetPasswordBody)]
+#[derive(Request)]
+#[request(schema = ResetPasswordBody)]
 pub struct PasswordBody {
     /// 8 to 1,024 bytes, none of them NUL.
+    #[request(example = "a long sentence is best")]
     pub password: String,
-}
-
-impl FromJson for PasswordBody {
-    fn read(fields: &mut Fields<'_>) -> Self {
-        let password = fields.string("password");
-        Self { password: fields.require("password", password).unwrap_or_default() }
-    }
 }
 
 /// A person.

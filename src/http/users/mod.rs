@@ -8,13 +8,13 @@ use muster_identity::{By, Given as Made, NewUser};
 use utoipa::OpenApi;
 
 pub use body::UserBody;
-use body::{ListQuery, NewUserBody, PasswordBody, UserList, UserPatchBody};
+use body::{NewUserBody, PasswordBody, UserList, UserPatchBody};
 
 use crate::app::App;
-use crate::ask;
+use crate::ask::{self, PageQuery};
 use crate::envelope::{self, Data, Given, Said};
 use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{Guarded, Sent, UsersRead, UsersWrite, by_of};
+use crate::guard::{Guarded, Queried, Sent, UsersRead, UsersWrite, by_of};
 use crate::route::resource;
 
 /// The routes of this room.
@@ -31,18 +31,13 @@ pub fn routes(config: &mut web::ServiceConfig) {
 pub struct Api;
 
 /// Everybody, newest first. Needs `users:read`.
-#[utoipa::path(get, path = "/api/v1/users", tag = "users", operation_id = "list_users", params(ListQuery),
+#[utoipa::path(get, path = "/api/v1/users", tag = "users", operation_id = "list_users", params(PageQuery),
     security(("token" = [])),
     responses((status = 200, body = Data<UserList>), (status = 400, body = ErrorDisaster),
         (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
         (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
-async fn list(
-    _guard: Guarded<UsersRead>,
-    query: web::Query<ListQuery>,
-    app: web::Data<App>,
-) -> Result<HttpResponse, HttpError> {
-    let ListQuery { limit, cursor } = query.into_inner();
-    let page = app.identity.users(ask::page(limit.as_deref(), cursor)?).await?;
+async fn list(request: Queried<UsersRead, PageQuery>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+    let page = app.identity.users(request.query.into()).await?;
     Ok(envelope::list("users", &page.map(|user| UserBody::from(&*user))))
 }
 

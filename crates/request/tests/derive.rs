@@ -1,0 +1,424 @@
+//! What `#[derive(Request)]` generates: readers that report every failed check, schemas, parameters and examples.
+
+use std::collections::BTreeMap;
+
+use muster_request::{FieldFailure, Fields, Rejection, Request};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+#[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Direction {
+    Up,
+    Down,
+}
+
+/// A point of a route.
+#[derive(Debug, PartialEq, Request)]
+struct Waypoint {
+    #[request(range = -90.0..=90.0)]
+    lat: f64,
+    #[request(nested)]
+    label: Option<Label>,
+}
+
+/// A text with its language.
+#[derive(Debug, PartialEq, Request)]
+struct Label {
+    #[request(chars = 1..=5)]
+    text: String,
+}
+
+/// Members that several requests have.
+#[derive(Debug, PartialEq, Request)]
+struct Audit {
+    /// Why it is done.
+    #[request(chars = ..=10, example = "storm")]
+    reason: Option<String>,
+    #[request(range = 0..=MOST_RETRIES)]
+    retries: u32,
+}
+
+const MOST_RETRIES: u32 = 5;
+const DEFAULT_LIMIT: u32 = 50;
+
+/// A route that is to be taken.
+#[derive(Debug, PartialEq, Request)]
+#[request(schema = RoutePlan, check = up_needs_a_speed)]
+struct Route {
+    /// How it is called.
+    #[request(rename = "type", chars = 1..=5, no_nul, example = "boat")]
+    kind: String,
+    #[request(range = 1..=60, default = DEFAULT_LIMIT, example = 7)]
+    speed: u32,
+    #[request(list, items = 1..=60)]
+    points: Option<Vec<Waypoint>>,
+    #[request(flatten)]
+    audit: Audit,
+    #[request(schema = String)]
+    direction: Option<Direction>,
+    #[request(check = even)]
+    crew: Option<u8>,
+    #[request(not_null)]
+    tags: Option<Vec<String>>,
+    area: Option<Option<String>>,
+    #[request(items = ..=1, message = "must be one text at most")]
+    notes: Option<Vec<String>>,
+    #[request(with = one_or_many, schema = String)]
+    stop: Option<Vec<String>>,
+    #[request(with = is_fast, using = speed + kind, hidden, default)]
+    fast: bool,
+    #[request(default = true)]
+    active: bool,
+    data: Option<Value>,
+}
+
+fn even(number: &u8) -> Result<(), String> {
+    if number % 2 == 0 { Ok(()) } else { Err(format!("{number} is odd")) }
+}
+
+fn one_or_many(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
+    match fields.value(name)? {
+        Value::String(text) => Some(vec![text.clone()]),
+        _ => fields.choice(name),
+    }
+}
+
+fn is_fast(_: &mut Fields<'_>, _: &str, speed: &u32, kind: &Option<String>) -> Option<bool> {
+    Some(*speed > 30 && kind.is_some())
+}
+
+fn up_needs_a_speed(fields: &mut Fields<'_>) {
+    if fields.value("direction").is_some_and(|direction| direction == "up") && fields.value("speed").is_none() {
+        fields.fail("direction", "up needs a speed");
+    }
+}
+
+/// An audited call, whose reason must be sent.
+#[derive(Debug, PartialEq, Request)]
+#[request(required = reason, into = Call)]
+struct CallRequest {
+    #[request(flatten)]
+    audit: Audit,
+    number: Option<u16>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Call {
+    audit: Audit,
+    number: Option<u16>,
+}
+
+/// A list of routes.
+#[derive(Debug, PartialEq, Request)]
+#[request(query)]
+struct RouteQuery {
+    /// Only of this direction.
+    #[request(schema = String)]
+    direction: Option<Direction>,
+    #[request(with = commas, default, schema = String)]
+    states: Vec<String>,
+    #[request(range = -1.5..=1.5)]
+    tilt: Option<f64>,
+    active: Option<bool>,
+    #[request(flatten)]
+    page: PageQuery,
+}
+
+#[derive(Debug, PartialEq, Request)]
+#[request(query)]
+struct PageQuery {
+    #[request(range = 1..=200, default = 50)]
+    limit: usize,
+    cursor: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Request)]
+#[request(query, last, skip_empty)]
+struct LenientQuery {
+    q: String,
+    #[request(range = 1..=9)]
+    limit: Option<u8>,
+}
+
+/// Takes nothing else.
+#[derive(Debug, PartialEq, Request)]
+#[request(strict, example = { "a": 3 })]
+struct Strict {
+    a: Option<i64>,
+    #[request(nested)]
+    inner: Option<StrictInner>,
+}
+
+#[derive(Debug, PartialEq, Request)]
+#[request(strict)]
+struct StrictInner {
+    b: Option<bool>,
+}
+
+fn commas(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
+    Some(fields.texts(name).flat_map(|text| text.split(',')).map(str::to_owned).collect())
+}
+
+fn failures(rejection: &Rejection) -> Vec<(&'static str, String, &str)> {
+    let one = |field: &FieldFailure| (field.kind, field.loc.join("."));
+    rejection.fields.iter().map(|field| (one(field).0, one(field).1, field.msg.as_str())).collect()
+}
+
+fn refused(body: Value) -> Rejection {
+    Route::from_json(&body).expect_err("it is refused")
+}
+
+fn query(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect()
+}
+
+/// The least that a route needs, and one more member.
+fn with(name: &str, value: Value) -> Value {
+    let mut body = json!({ "type": "boat", "retries": 0 });
+    body[name] = value;
+    body
+}
+
+#[test]
+fn defaults_fill_what_is_left_out() {
+    let expected = Route {
+        kind: "boat".to_owned(),
+        speed: 50,
+        points: None,
+        audit: Audit { reason: None, retries: 2 },
+        direction: None,
+        crew: None,
+        tags: None,
+        area: None,
+        notes: None,
+        stop: None,
+        fast: true,
+        active: true,
+        data: None,
+    };
+    assert_eq!(Route::from_json(&json!({ "type": "boat", "retries": 2 })), Ok(expected));
+}
+
+#[test]
+fn every_failed_check_is_reported_at_once() {
+    let body = json!({
+        "type": 7, "speed": 61, "points": [{ "lat": 91 }, 3, { "label": { "text": "" } }], "reason": "far too long",
+        "direction": "left", "crew": 3, "tags": null, "notes": ["a", "b"], "stop": 4, "active": "yes",
+    });
+    let rejection = refused(body);
+    assert_eq!(rejection.message, "type: must be a string");
+    assert!(!rejection.unsupported);
+    let expected = [
+        ("type_error", "body.type", "must be a string"),
+        ("value_error", "body.speed", "must be 1 to 60"),
+        ("value_error", "body.points.0.lat", "must be -90 to 90"),
+        ("type_error", "body.points.1", "must be an object"),
+        ("missing", "body.points.2.lat", "is required"),
+        ("value_error", "body.points.2.label.text", "must be 1 to 5 characters"),
+        ("value_error", "body.reason", "must be at most 10 characters"),
+        ("missing", "body.retries", "is required"),
+        ("value_error", "body.direction", "unknown variant `left`, expected `up` or `down`"),
+        ("value_error", "body.crew", "3 is odd"),
+        ("value_error", "body.tags", "must not be null: leave it out, or send an empty one"),
+        ("value_error", "body.notes", "must be one text at most"),
+        ("value_error", "body.stop", "invalid type: integer `4`, expected a sequence"),
+        ("type_error", "body.active", "must be true or false"),
+    ];
+    let expected: Vec<_> = expected.map(|(kind, loc, msg)| (kind, loc.to_owned(), msg)).into();
+    assert_eq!(failures(&rejection), expected);
+}
+
+#[test]
+fn each_bound_refuses_what_is_beyond_it() {
+    for (name, value, msg) in [
+        ("type", json!(""), "must be 1 to 5 characters"),
+        ("type", json!("canoes"), "must be 1 to 5 characters"),
+        ("type", json!("a\0"), "must be 1 to 5 characters"),
+        ("speed", json!(0), "must be 1 to 60"),
+        ("speed", json!(1.5), "must be a whole number"),
+        ("retries", json!(6), "must be 0 to 5"),
+        ("reason", json!("eleven char"), "must be at most 10 characters"),
+        ("notes", json!(["a", "b"]), "must be one text at most"),
+        ("points", json!([]), "must be 1 to 60"),
+        ("points", json!(vec![json!({}); 61]), "must be 1 to 60"),
+        ("crew", json!(1), "1 is odd"),
+        ("crew", json!(256), "must be 0 to 255"),
+        ("direction", json!("up"), "up needs a speed"),
+    ] {
+        let told = refused(with(name, value.clone()));
+        let told: Vec<&str> = told.fields.iter().map(|field| field.msg.as_str()).collect();
+        assert_eq!(told, [msg], "{name}: {value}");
+    }
+}
+
+#[test]
+fn null_is_left_out_cleared_or_refused() {
+    let read = |area: Value| Route::from_json(&with("area", area)).map(|route| route.area);
+    assert_eq!(read(json!("delta")), Ok(Some(Some("delta".to_owned()))));
+    assert_eq!(read(Value::Null), Ok(Some(None)));
+    assert_eq!(Route::from_json(&with("crew", Value::Null)).map(|route| (route.area, route.crew)), Ok((None, None)));
+    assert_eq!(failures(&refused(with("type", Value::Null))), [("missing", "body.type".to_owned(), "is required")]);
+    assert_eq!(refused(with("tags", Value::Null)).fields[0].loc, ["body", "tags"]);
+}
+
+#[test]
+fn a_body_is_an_object() {
+    let told = refused(json!([1]));
+    assert_eq!(failures(&told), [("type_error", "body".to_owned(), "must be an object")]);
+    assert_eq!(told.message, "the body must be a JSON object");
+}
+
+#[test]
+fn what_was_sent_is_shortened() {
+    let told = refused(with("crew", json!("x".repeat(1000))));
+    assert_eq!(told.fields[0].input.as_str().map(|text| text.chars().count()), Some(201));
+    assert_eq!(refused(with("crew", json!(vec![0; 1000]))).fields[0].input, Value::Null);
+}
+
+#[test]
+fn at_most_fifty_failures_are_reported() {
+    let points = vec![json!({}); 60];
+    assert_eq!(refused(with("points", points.into())).fields.len(), 50);
+}
+
+#[test]
+fn unknown_members_are_ignored_unless_it_is_strict() {
+    assert!(Route::from_json(&with("colour", json!("red"))).is_ok());
+    let told = Strict::from_json(&json!({ "a": 1, "c": 2, "inner": { "b": true, "d": 1 } })).unwrap_err();
+    let places: Vec<_> = failures(&told).into_iter().map(|(kind, loc, _)| (kind, loc)).collect();
+    assert_eq!(places, [("unknown", "body.inner.d".to_owned()), ("unknown", "body.c".to_owned())]);
+}
+
+#[test]
+fn a_query_is_read_from_texts() {
+    let sent =
+        query(&[("direction", "down"), ("states", "a,b"), ("states", "c"), ("tilt", "-0.5"), ("active", "true")]);
+    let expected = RouteQuery {
+        direction: Some(Direction::Down),
+        states: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+        tilt: Some(-0.5),
+        active: Some(true),
+        page: PageQuery { limit: 50, cursor: None },
+    };
+    assert_eq!(RouteQuery::from_query(&sent), Ok(expected));
+}
+
+#[test]
+fn every_failed_parameter_is_reported_at_once() {
+    let sent = query(&[
+        ("direction", "left"),
+        ("tilt", "NaN"),
+        ("active", "1"),
+        ("limit", "0"),
+        ("cursor", "a"),
+        ("cursor", "b"),
+        ("other", "x"),
+    ]);
+    let told = RouteQuery::from_query(&sent).unwrap_err();
+    let wrong = |name: &str, msg| ("value_error", format!("query.{name}"), msg);
+    assert_eq!(
+        failures(&told),
+        [
+            wrong("direction", "unknown variant `left`, expected `up` or `down`"),
+            wrong("tilt", "must be -1.5 to 1.5"),
+            wrong("active", "must be true or false"),
+            wrong("limit", "must be 1 to 200"),
+            wrong("cursor", "must be sent once"),
+        ]
+    );
+    assert_eq!(told.fields[3].input, "0");
+}
+
+#[test]
+fn of_a_lenient_query_the_last_value_counts_and_an_empty_one_is_left_out() {
+    let sent = query(&[("limit", "5"), ("limit", "7"), ("q", "pump")]);
+    assert_eq!(LenientQuery::from_query(&sent), Ok(LenientQuery { q: "pump".to_owned(), limit: Some(7) }));
+    let sent = query(&[("limit", "5"), ("limit", ""), ("q", "")]);
+    let told = LenientQuery::from_query(&sent).unwrap_err();
+    assert_eq!(failures(&told), [("missing", "query.q".to_owned(), "is required")]);
+}
+
+#[test]
+fn the_schema_has_the_bounds_and_the_documentation() {
+    let schema = serde_json::to_value(Route::schema()).unwrap();
+    assert_eq!(Route::name(), "RoutePlan");
+    assert_eq!(schema["description"], "A route that is to be taken.");
+    assert_eq!(schema["required"], json!(["type", "retries"]));
+    let properties = &schema["properties"];
+    assert_eq!(
+        properties["type"],
+        json!({ "type": "string", "description": "How it is called.", "minLength": 1, "maxLength": 5 })
+    );
+    let speed = &properties["speed"];
+    assert_eq!((&speed["minimum"], &speed["maximum"], &speed["default"]), (&json!(1), &json!(60), &json!(50)));
+    assert_eq!(properties["retries"]["maximum"], 5);
+    assert_eq!((&properties["points"]["minItems"], &properties["points"]["maxItems"]), (&json!(1), &json!(60)));
+    assert_eq!(properties["direction"]["type"], json!(["string", "null"]));
+    assert_eq!(properties["reason"]["description"], "Why it is done.");
+    assert!(properties.get("fast").is_none());
+    let mut named = Vec::new();
+    Route::schemas(&mut named);
+    let named: BTreeMap<_, _> = named.into_iter().collect();
+    assert_eq!(named.keys().collect::<Vec<_>>(), ["Label", "Waypoint"]);
+    let lat = &serde_json::to_value(&named["Waypoint"]).unwrap()["properties"]["lat"];
+    assert_eq!((&lat["minimum"], &lat["maximum"]), (&json!(-90), &json!(90)));
+}
+
+#[test]
+fn the_example_is_made_of_those_of_the_fields() {
+    let example = Value::Object(Route::example());
+    assert_eq!(example, json!({ "type": "boat", "speed": 7, "reason": "storm" }));
+    assert_eq!(serde_json::to_value(Route::schema()).unwrap()["examples"], json!([example]));
+    assert_eq!(Value::Object(Strict::example()), json!({ "a": 3 }));
+}
+
+#[test]
+fn the_parameters_of_a_query_have_the_bounds() {
+    let parameters = RouteQuery::into_params(|| None);
+    let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    assert_eq!(names, ["direction", "states", "tilt", "active", "limit", "cursor"]);
+    let is_query = |parameter: &Parameter| matches!(parameter.parameter_in, ParameterIn::Query);
+    assert!(parameters.iter().all(is_query));
+    let limit = serde_json::to_value(&parameters[4]).unwrap();
+    assert_eq!((&limit["required"], &limit["schema"]["default"]), (&json!(false), &json!(50)));
+    assert_eq!((&limit["schema"]["minimum"], &limit["schema"]["maximum"]), (&json!(1), &json!(200)));
+}
+
+#[test]
+fn a_flattened_member_may_be_required() {
+    let told = CallRequest::from_json(&json!({ "retries": 1, "reason": null })).unwrap_err();
+    assert_eq!(failures(&told), [("missing", "body.reason".to_owned(), "is required")]);
+    let schema = serde_json::to_value(CallRequest::schema()).unwrap();
+    assert_eq!(schema["required"], json!(["retries", "reason"]));
+    assert_eq!(schema["properties"]["reason"]["type"], "string");
+    let read = CallRequest::from_json(&json!({ "retries": 1, "reason": "drill", "number": 112 })).map(Call::from);
+    let audit = Audit { reason: Some("drill".to_owned()), retries: 1 };
+    assert_eq!(read, Ok(Call { audit, number: Some(112) }));
+}
+
+proptest! {
+    #[test]
+    fn a_number_is_read_exactly_within_its_range(speed: i64) {
+        let read = Route::from_json(&with("speed", speed.into()));
+        prop_assert_eq!(read.is_ok(), (1..=60).contains(&speed));
+        let text = speed.to_string();
+        let read = PageQuery::from_query(&query(&[("limit", &text)]));
+        prop_assert_eq!(read.is_ok(), (1..=200).contains(&speed));
+    }
+
+    #[test]
+    fn a_text_is_read_exactly_within_its_length(text: String) {
+        let read = Route::from_json(&with("type", text.as_str().into()));
+        prop_assert_eq!(read.is_ok(), (1..=5).contains(&text.chars().count()) && !text.contains('\0'));
+    }
+
+    #[test]
+    fn no_query_is_refused_without_a_place(pairs in prop::collection::vec(("limit|tilt|x", "[0-9.a-]{0,3}"), 0..6)) {
+        if let Err(rejection) = RouteQuery::from_query(&pairs) {
+            prop_assert!(rejection.fields.iter().all(|field| field.loc.len() == 2));
+        }
+    }
+}
