@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use muster_store::{Folder, Inspection, Replace, inspect_file};
+use muster_store::{DataFolder, Inspection, ReplacePolicy, inspect_file};
 use serde_json::{Value, json};
 
 use crate::progress::Progress;
@@ -73,7 +73,7 @@ pub(super) fn backup(args: &BackupArgs, environment: &Environment, server: &impl
 fn local(args: &BackupArgs, server: &impl LocalServer) -> Result<Inspection, String> {
     let options = server.store_options(&args.settings)?;
     let through = "back it up through the server: --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
-    let folder = Folder::hold(options).map_err(|error| locked(&error, through))?;
+    let folder = DataFolder::lock(options).map_err(|error| locked(&error, through))?;
     let mut landing = Landing::new(args)?;
     let mut progress = Progress::new("backup", "records");
     folder.backup(&mut landing.out, &mut |records| progress.update(records)).map_err(|error| error.to_string())?;
@@ -179,12 +179,12 @@ pub(super) fn restore(args: &RestoreArgs, server: &impl LocalServer) -> ExitCode
 fn restored(
     args: &RestoreArgs,
     server: &impl LocalServer,
-) -> Result<(muster_store::Restored, PathBuf, MissingFiles), String> {
+) -> Result<(muster_store::RestoreReport, PathBuf, MissingFiles), String> {
     let options = server.store_options(&args.settings)?;
     let data = options.path.clone();
-    let folder = Folder::hold_or_create(options);
+    let folder = DataFolder::lock_or_create(options);
     let folder = folder.map_err(|error| locked(&error, "stop the server first (SIGTERM), then restore"))?;
-    let replace = if args.force { Replace::SetAside } else { Replace::Never };
+    let replace = if args.force { ReplacePolicy::SetAside } else { ReplacePolicy::Never };
     let mut progress = Progress::new("restore", "records");
     let restored = folder.restore(&args.from, replace, &mut |records| progress.update(records));
     drop(folder);

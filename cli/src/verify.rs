@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use muster_store::{Folder, Inspection, inspect_file};
+use muster_store::{DataFolder, Inspection, inspect_file};
 use serde_json::json;
 
 use crate::progress::Progress;
@@ -46,7 +46,7 @@ fn inspected(args: &VerifyArgs, server: &impl LocalServer) -> Result<(PathBuf, I
         return Ok((file.clone(), found));
     }
     let data = options.path.clone();
-    let folder = Folder::hold(options).map_err(|error| {
+    let folder = DataFolder::lock(options).map_err(|error| {
         locked(
             &error,
             "stop the server first (SIGTERM), or verify a backup of it; GET /api/health tells of a running one",
@@ -81,7 +81,7 @@ fn print(what: &std::path::Path, found: &Inspection, as_json: bool) {
 
 pub(super) fn compact(args: &CompactArgs, server: &impl LocalServer) -> ExitCode {
     let done = server.store_options(&args.settings).and_then(|options| {
-        let folder = Folder::hold(options);
+        let folder = DataFolder::lock(options);
         let folder = folder.map_err(|error| locked(&error, "stop the server first (SIGTERM), then compact"))?;
         let mut progress = Progress::new("compact", "records");
         folder.compact(&mut |records| progress.update(records)).map_err(|error| error.to_string())
