@@ -3,14 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use muster_identity::By;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::session::Device;
-use super::users::with_identity;
-use super::{Settings, fail};
-use crate::http::auth::KeyChange;
+use crate::session::Device;
+use crate::{Environment, LocalServer, Settings, block_on, fail};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SigningArgs {
@@ -26,8 +23,9 @@ pub(super) struct SigningArgs {
     command: SigningCommand,
 }
 
+/// Subcommands of `muster signing`.
 #[derive(Debug, Clone, Copy, Subcommand)]
-enum SigningCommand {
+pub enum SigningCommand {
     /// Publish the next key. It begins to sign once every verifier had time to learn of it.
     #[command(after_help = "Example:\n  muster signing rotate")]
     Rotate,
@@ -36,10 +34,12 @@ enum SigningCommand {
     List,
 }
 
-pub(super) fn run(args: &SigningArgs) -> ExitCode {
-    let done = actix_rt::System::new().block_on(async {
-        if args.remote { remote(args.command).await } else { local(&args.settings, args.command).await }
-    });
+pub(super) fn run(args: &SigningArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
+    let done = if args.remote {
+        block_on(remote(args.command, environment))
+    } else {
+        server.signing(&args.settings, args.command)
+    };
     match done {
         Ok(said) if args.json => println!("{said}"),
         Ok(said) => print_plain(&said),
@@ -48,21 +48,8 @@ pub(super) fn run(args: &SigningArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-async fn local(settings: &Settings, command: SigningCommand) -> Result<Value, String> {
-    with_identity(settings, |identity| async move {
-        match command {
-            SigningCommand::List => identity.jwks().map_err(|error| error.to_string()),
-            SigningCommand::Rotate => {
-                let changes = identity.rotate_keys(By::System).await.map_err(|error| error.to_string())?;
-                Ok(json!({ "changes": changes.into_iter().map(KeyChange::from).collect::<Vec<_>>() }))
-            }
-        }
-    })
-    .await
-}
-
-async fn remote(command: SigningCommand) -> Result<Value, String> {
-    let device = Device::open()?;
+async fn remote(command: SigningCommand, environment: &Environment) -> Result<Value, String> {
+    let device = Device::open(environment)?;
     match command {
         SigningCommand::List => device.ask(Method::GET, "/.well-known/jwks.json", None, None).await,
         SigningCommand::Rotate => {

@@ -1,19 +1,13 @@
 //! `muster keys`: on the data folder while the server is stopped, or through a running server.
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
-use actix_rt::Arbiter;
 use clap::{Subcommand, ValueEnum};
-use muster_core::supervise::Tree;
-use muster_core::{Clock, Millis};
-use muster_identity::keys::{KeyActorOptions, KeyRecord, Keys, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
+use muster_core::Millis;
+use muster_identity::keys::{DEFAULT_GRACE_SECONDS, NewKey, PlanA, PlanB, Role, Scope};
 use serde_json::{Value, json};
 
-use super::{Settings, fail};
-use crate::http::keys::{CreatedKey, DEFAULT_GRACE, KeyBody};
-use crate::{app, config};
+use crate::{Environment, LocalServer, Settings, block_on, fail, install_tls};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct KeysArgs {
@@ -29,13 +23,14 @@ pub(super) struct KeysArgs {
     command: KeysCommand,
 }
 
+/// Subcommands of `muster keys`.
 #[derive(Debug, Subcommand)]
-enum KeysCommand {
+pub enum KeysCommand {
     /// Make a key and show it once.
     #[command(
         after_help = "Example:\n  muster keys create --name dashboard --scope chat --scope memory --plan-b pro --expires 2027-01-01T00:00:00Z"
     )]
-    Create(CreateArgs),
+    Create(CreateKeyArgs),
     /// List keys, newest first.
     #[command(after_help = "Example:\n  muster keys list --json")]
     List,
@@ -45,7 +40,7 @@ enum KeysCommand {
         /// The key's id, from `muster keys list`.
         id: String,
         /// How long the old secret is taken yet, in seconds; 0 ends it at once.
-        #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_GRACE, value_parser = clap::value_parser!(u64).range(..=2_592_000))]
+        #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_GRACE_SECONDS, value_parser = clap::value_parser!(u64).range(..=2_592_000))]
         grace: u64,
     },
     /// End a key at once and for ever.
@@ -56,8 +51,9 @@ enum KeysCommand {
     },
 }
 
+/// Arguments of `muster keys create`.
 #[derive(Debug, clap::Args)]
-struct CreateArgs {
+pub struct CreateKeyArgs {
     /// What it is for.
     #[arg(long)]
     name: String,
@@ -109,8 +105,8 @@ words! {
     PlanBArg => PlanB: Free, Pro, Enterprise;
 }
 
-impl From<CreateArgs> for NewKey {
-    fn from(args: CreateArgs) -> Self {
+impl From<CreateKeyArgs> for NewKey {
+    fn from(args: CreateKeyArgs) -> Self {
         Self {
             name: args.name,
             owner: args.owner,
@@ -125,13 +121,11 @@ impl From<CreateArgs> for NewKey {
     }
 }
 
-pub(super) fn run(args: KeysArgs) -> ExitCode {
-    let done = actix_rt::System::new().block_on(async {
-        match &args.server {
-            Some(server) => remote(server, args.command).await,
-            None => local(&args.settings, args.command).await,
-        }
-    });
+pub(super) fn run(args: KeysArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
+    let done = match &args.server {
+        Some(url) => block_on(remote(url, args.command, environment)),
+        None => server.keys(&args.settings, args.command),
+    };
     match done {
         Ok(said) if args.json => println!("{said}"),
         Ok(said) => print_plain(&said),
@@ -140,56 +134,11 @@ pub(super) fn run(args: KeysArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Works on the data folder itself, with the same actor that the server runs.
-async fn local(settings: &Settings, command: KeysCommand) -> Result<Value, String> {
-    let (config, _) = settings.load().map_err(|error| error.to_string())?;
-    let hint = "is the server running? Then say --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
-    let store = app::open_store(&config).map_err(|error| format!("{error}; {hint}"))?;
-    let clock = Clock::system();
-    let tree = Tree::new(Arbiter::current(), clock.clone());
-    let options = KeyActorOptions { store: Arc::clone(&store) as _, clock };
-    let keys = Keys::start(&tree.group("keys"), Arbiter::current(), options);
-    keys.up().await;
-    let done = on_keys(&keys, command).await;
-    tree.stop().await;
-    store.close();
-    done
-}
-
-async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
-    let say = |record: &KeyRecord| json!(KeyBody::from(record));
-    match command {
-        KeysCommand::Create(args) => {
-            let made = keys.create(args.into(), MadeBy::Operator, None).await.map_err(|error| error.to_string())?;
-            Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
-        }
-        KeysCommand::List => {
-            let (mut all, mut after) = (Vec::new(), None);
-            loop {
-                let page = keys.list(200, after).await.map_err(|error| error.to_string())?;
-                all.extend(page.keys.iter().map(|record| say(record)));
-                after = page.next;
-                if after.is_none() {
-                    return Ok(json!({ "keys": all, "next_cursor": null }));
-                }
-            }
-        }
-        KeysCommand::Rotate { id, grace } => {
-            let grace = Duration::from_secs(grace);
-            let made = keys.rotate(id, MadeBy::Operator, grace).await.map_err(|error| error.to_string())?;
-            Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
-        }
-        KeysCommand::Revoke { id } => {
-            keys.revoke(id).await.map(|record| say(&record)).map_err(|error| error.to_string())
-        }
-    }
-}
-
 /// Asks a running server.
-async fn remote(server: &str, command: KeysCommand) -> Result<Value, String> {
-    let key = config::api_key().ok_or("set MUSTER_API_KEY to a key with the scope admin")?;
+async fn remote(server: &str, command: KeysCommand, environment: &Environment) -> Result<Value, String> {
+    let key = environment.require_api_key()?;
     let base = format!("{}/api/v1/keys", server.trim_end_matches('/'));
-    muster_providers::install_tls();
+    install_tls();
     let client = reqwest::Client::new();
     let request = match command {
         KeysCommand::Create(args) => {

@@ -10,7 +10,6 @@ mod view;
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use muster_core::Clock;
@@ -19,9 +18,8 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use super::fail;
-use super::session::Device;
-use crate::config;
+use crate::session::Device;
+use crate::{Environment, block_on};
 use keys::Key;
 use link::{Credential, Ended, Link};
 use model::{Act, Ask, Model};
@@ -61,10 +59,10 @@ pub(super) struct MonitorArgs {
 /// Waits between tries, in seconds; the last is kept to.
 const BACK_OFF: [u64; 5] = [1, 2, 4, 8, 15];
 
-pub(super) fn run(args: &MonitorArgs) -> ExitCode {
+pub(super) fn run(args: &MonitorArgs, environment: &Environment) -> Result<(), String> {
     let server = args.server.trim_end_matches('/').to_owned();
-    let done = actix_rt::System::new().block_on(async {
-        let credential = credential(&server)?;
+    block_on(async {
+        let credential = credential(&server, environment)?;
         if args.once {
             return once(&server, &credential, args.json).await;
         }
@@ -72,18 +70,14 @@ pub(super) fn run(args: &MonitorArgs) -> ExitCode {
             return plain(&server, &credential, args.json).await;
         }
         watch(&server, &credential).await
-    });
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
-    }
+    })
 }
 
-fn credential(server: &str) -> Result<Credential, String> {
-    if let Some(token) = config::api_key().or_else(config::token) {
-        return Ok(Credential::Bearer(token));
+fn credential(server: &str, environment: &Environment) -> Result<Credential, String> {
+    if let Some(token) = environment.api_key.as_ref().or(environment.token.as_ref()) {
+        return Ok(Credential::Bearer(token.clone()));
     }
-    let device = Device::open()?;
+    let device = Device::open(environment)?;
     match device.bound_to(server)? {
         Some(_) => Ok(Credential::Login(Box::new(device))),
         None => {

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use crate::cli::session::Device;
+use crate::session::Device;
 
 const PATH: &str = "/api/q62/dashboard/agents";
 const PROTOCOL: &str = "muster.v1.json";
@@ -101,7 +101,7 @@ fn ended(close: Option<(u16, String)>) -> Ended {
 async fn shake(server: &str, credential: &Credential) -> Result<Link, Ended> {
     let url = format!("{server}{PATH}");
     let broken = |error: &dyn std::fmt::Display| Ended::Broken(format!("{server} does not answer: {error}"));
-    muster_providers::install_tls();
+    crate::install_tls();
     // A socket is no stream of HTTP/2.
     let http = reqwest::Client::builder().http1_only().build().map_err(|error| broken(&error))?;
     let mut request = http

@@ -60,7 +60,8 @@ pub(super) struct Api {
 
 impl Api {
     pub(super) fn new(server: &str, concurrency: usize) -> Result<Self, SimulateError> {
-        muster_providers::install_tls();
+        // Fails only if a provider is installed already, and then that one serves.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .no_proxy()
             .tcp_nodelay(true)

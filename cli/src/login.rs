@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::session::{Device, Session};
-use super::{fail, prompt};
+use crate::session::{Device, Session};
+use crate::{Environment, block_on, fail, prompt};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LoginArgs {
@@ -31,13 +31,13 @@ pub(super) struct LogoutArgs {
     json: bool,
 }
 
-pub(super) fn login(args: &LoginArgs) -> ExitCode {
-    let done = actix_rt::System::new().block_on(async {
-        let device = Device::open()?;
+pub(super) fn login(args: &LoginArgs, environment: &Environment) -> ExitCode {
+    let done = block_on(async {
+        let device = Device::open(environment)?;
         let session = match &args.server {
             Some(server) => {
                 let email = args.email.clone().map_or_else(|| prompt::line("e-mail"), Ok)?;
-                device.log_in(server, &email, &prompt::password("password")?).await?
+                device.log_in(server, &email, &prompt::read_password("password")?).await?
             }
             None => device.session()?,
         };
@@ -65,9 +65,9 @@ async fn who(device: &Device, session: &Session) -> Result<Value, String> {
     }))
 }
 
-pub(super) fn logout(args: &LogoutArgs) -> ExitCode {
-    let done = actix_rt::System::new().block_on(async {
-        let device = Device::open()?;
+pub(super) fn logout(args: &LogoutArgs, environment: &Environment) -> ExitCode {
+    let done = block_on(async {
+        let device = Device::open(environment)?;
         let session = device.session()?;
         let ended = device.end(&session).await;
         // The tokens are gone from here even where the server cannot be told.

@@ -1,30 +1,11 @@
-//! The command line.
-
-mod backup;
-mod doctor;
-mod engine_worker;
-mod keys;
-mod lacks;
-mod login;
-mod models;
-mod monitor;
-mod prompt;
-mod serve;
-mod session;
-mod signing;
-mod simulate;
-mod users;
-mod verify;
+//! The commands with their help texts.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
-use muster_store::StoreError;
 
-use crate::config::{self, Config, Source};
+use crate::{backup, doctor, keys, login, models, monitor, signing, simulate, users, verify};
 
 /// One server for a disaster network, an AI platform and an agent platform.
 #[derive(Debug, Parser)]
@@ -33,13 +14,13 @@ use crate::config::{self, Config, Source};
     version,
     after_help = "Examples:\n  muster serve\n  muster keys create --name dashboard --scope chat\n  muster doctor"
 )]
-struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
-    command: Command,
+    pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// Start the server.
     #[command(
         after_help = "Examples:\n  muster serve\n  muster serve --config config.toml --listen 127.0.0.1:0 --data ./data\n  MUSTER__LLM__MODEL=small muster serve"
@@ -96,93 +77,37 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     /// Run engines for a server, over standard input and output.
     #[command(hide = true)]
-    EngineWorker(engine_worker::EngineWorkerArgs),
+    EngineWorker(EngineWorkerArgs),
 }
 
-/// Where the settings are.
+/// Where the settings and the data are.
 #[derive(Debug, Clone, clap::Args)]
-struct Settings {
+pub struct Settings {
     /// The settings file; without it `config.toml` of this folder, where there is one.
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// The data folder, in place of `store.path`.
     #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    pub data: Option<PathBuf>,
 }
 
+/// Arguments of `muster serve`.
 #[derive(Debug, clap::Args)]
-struct ServeArgs {
+pub struct ServeArgs {
     #[command(flatten)]
-    settings: Settings,
+    pub settings: Settings,
     /// The address to serve, in place of `server.listen`; port 0 takes a free one.
     #[arg(long, value_name = "ADDR:PORT")]
-    listen: Option<SocketAddr>,
+    pub listen: Option<SocketAddr>,
 }
 
-impl Settings {
-    fn load(&self) -> Result<(Config, Source), config::ConfigError> {
-        self.load_for(None)
-    }
-
-    /// The settings of a server that is to listen there.
-    fn load_for(&self, listen: Option<SocketAddr>) -> Result<(Config, Source), config::ConfigError> {
-        let default = PathBuf::from("config.toml");
-        let path = self.config.clone().or_else(|| default.exists().then_some(default));
-        config::load(path.as_deref(), config::Flags { listen, data: self.data.clone() })
-    }
-}
-
-/// Failed: said on standard error, exit code 1. Wrong use is clap's, exit code 2.
-fn fail(message: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("muster: {message}");
-    ExitCode::FAILURE
-}
-
-/// A store's refusal, and what to do where a server holds the folder.
-fn stopped(error: &StoreError, mend: &str) -> String {
-    match error {
-        StoreError::Locked(_) => format!("{error}: {mend}"),
-        _ => error.to_string(),
-    }
-}
-
-/// Tells on standard error how far long work has come.
-struct Reporter {
-    what: &'static str,
-    unit: &'static str,
-    told: Instant,
-}
-
-impl Reporter {
-    fn new(what: &'static str, unit: &'static str) -> Self {
-        Self { what, unit, told: Instant::now() }
-    }
-
-    fn at(&mut self, done: u64) {
-        if self.told.elapsed() >= Duration::from_secs(2) {
-            self.told = Instant::now();
-            eprintln!("muster: {}: {done} {}", self.what, self.unit);
-        }
-    }
-}
-
-/// Runs the program's command.
-pub fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Serve(args) => serve::run(&args),
-        Command::Keys(args) => keys::run(args),
-        Command::Users(args) => users::run(args),
-        Command::Signing(args) => signing::run(&args),
-        Command::Login(args) => login::login(&args),
-        Command::Logout(args) => login::logout(&args),
-        Command::Models(args) => models::run(args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Backup(args) => backup::backup(&args),
-        Command::Restore(args) => backup::restore(&args),
-        Command::Verify(args) => verify::verify(&args),
-        Command::Compact(args) => verify::compact(&args),
-        Command::Monitor(args) => monitor::run(&args),
-        Command::Simulate(args) => simulate::run(args),
-        Command::EngineWorker(args) => engine_worker::run(args),
-    }
+/// Arguments of `muster engine-worker`.
+#[derive(Debug, clap::Args)]
+pub struct EngineWorkerArgs {
+    /// For one call.
+    #[arg(long, value_name = "MIB")]
+    pub memory_mib: u64,
+    /// The folder that engines may read.
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
 }

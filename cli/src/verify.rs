@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use muster_store::{DataFolder, Inspection, inspect_file};
 use serde_json::json;
 
-use super::{Reporter, Settings, fail, stopped};
-use crate::app;
+use crate::progress::Progress;
+use crate::{LocalServer, Settings, fail, locked};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct VerifyArgs {
@@ -29,33 +29,33 @@ pub(super) struct CompactArgs {
     json: bool,
 }
 
-pub(super) fn verify(args: &VerifyArgs) -> ExitCode {
-    match inspected(args) {
+pub(super) fn verify(args: &VerifyArgs, server: &impl LocalServer) -> ExitCode {
+    match inspected(args, server) {
         Ok((what, found)) => {
-            tell(&what, &found, args.json);
+            print(&what, &found, args.json);
             if found.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => fail(&error),
     }
 }
 
-fn inspected(args: &VerifyArgs) -> Result<(PathBuf, Inspection), String> {
-    let (config, _) = args.settings.load().map_err(|error| error.to_string())?;
-    let options = app::store_options(&config);
+fn inspected(args: &VerifyArgs, server: &impl LocalServer) -> Result<(PathBuf, Inspection), String> {
+    let options = server.store_options(&args.settings)?;
     if let Some(file) = &args.file {
         let found = inspect_file(file, &options.migrations).map_err(|error| error.to_string())?;
         return Ok((file.clone(), found));
     }
+    let data = options.path.clone();
     let folder = DataFolder::lock(options).map_err(|error| {
-        stopped(
+        locked(
             &error,
             "stop the server first (SIGTERM), or verify a backup of it; GET /api/health tells of a running one",
         )
     })?;
-    Ok((config.store.path, folder.inspect().map_err(|error| error.to_string())?))
+    Ok((data, folder.inspect().map_err(|error| error.to_string())?))
 }
 
-fn tell(what: &std::path::Path, found: &Inspection, as_json: bool) {
+fn print(what: &std::path::Path, found: &Inspection, as_json: bool) {
     let ok = found.problems.is_empty();
     if as_json {
         let Inspection { trees, journals, problems } = found;
@@ -79,12 +79,12 @@ fn tell(what: &std::path::Path, found: &Inspection, as_json: bool) {
     }
 }
 
-pub(super) fn compact(args: &CompactArgs) -> ExitCode {
-    let done = args.settings.load().map_err(|error| error.to_string()).and_then(|(config, _)| {
-        let folder = DataFolder::lock(app::store_options(&config));
-        let folder = folder.map_err(|error| stopped(&error, "stop the server first (SIGTERM), then compact"))?;
-        let mut said = Reporter::new("compact", "records");
-        folder.compact(&mut |records| said.at(records)).map_err(|error| error.to_string())
+pub(super) fn compact(args: &CompactArgs, server: &impl LocalServer) -> ExitCode {
+    let done = server.store_options(&args.settings).and_then(|options| {
+        let folder = DataFolder::lock(options);
+        let folder = folder.map_err(|error| locked(&error, "stop the server first (SIGTERM), then compact"))?;
+        let mut progress = Progress::new("compact", "records");
+        folder.compact(&mut |records| progress.update(records)).map_err(|error| error.to_string())
     });
     match done {
         Ok(done) if args.json => println!("{}", json!(done)),

@@ -1,13 +1,13 @@
 //! `muster models`: which embedded models there are, and fetching one.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use clap::Subcommand;
 use muster_models::{EmbeddingEntry, Manifest};
 use serde_json::json;
 
-use super::{Settings, fail};
+use crate::{Environment, LocalServer, Settings};
 
 /// The fetching program and what it reads, so that the binary alone can fetch.
 const SCRIPT: &str = include_str!("../../scripts/fetch_models.py");
@@ -37,18 +37,11 @@ enum ModelsCommand {
     },
 }
 
-pub(super) fn run(args: ModelsArgs) -> ExitCode {
-    let config = match args.settings.load() {
-        Ok((config, _)) => config,
-        Err(error) => return fail(&error),
-    };
-    let done = match args.command {
-        ModelsCommand::List => list(&config.llm.cache, args.json),
-        ModelsCommand::Pull { id } => pull(&id, &config.llm.cache),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
+pub(super) fn run(args: ModelsArgs, environment: &Environment, server: &impl LocalServer) -> Result<(), String> {
+    let folder = server.model_folder(&args.settings)?;
+    match args.command {
+        ModelsCommand::List => list(&folder, args.json),
+        ModelsCommand::Pull { id } => pull(&id, &folder, &environment.temporary),
     }
 }
 
@@ -82,9 +75,9 @@ fn list(cache: &Path, as_json: bool) -> Result<(), String> {
 }
 
 /// Runs the fetching program out of a folder of its own; it tells its progress itself.
-fn pull(id: &str, cache: &Path) -> Result<(), String> {
+fn pull(id: &str, cache: &Path, temporary: &Path) -> Result<(), String> {
     let cache = std::path::absolute(cache).map_err(|error| error.to_string())?;
-    let folder = std::env::temp_dir().join(format!("muster-models-{}", std::process::id()));
+    let folder = temporary.join(format!("muster-models-{}", std::process::id()));
     let write = |place: &str, text: &str| {
         let file = folder.join(place);
         std::fs::create_dir_all(file.parent().unwrap_or(&folder))?;

@@ -3,91 +3,52 @@
 mod folders;
 
 use std::net::{TcpListener, TcpStream};
-use std::process::ExitCode;
 use std::time::Duration;
 
-use muster_models::{ChatModel as _, LocalModel, Status};
-use muster_store::Store as _;
-use serde::Serialize;
-
-use super::Settings;
+use super::load;
 use crate::config::Config;
 use crate::tls::Certificate;
 use crate::{app, provider_setup};
+use muster_cli::{Finding, Settings};
+use muster_models::{ChatModel as _, LocalModel, Status};
+use muster_store::Store as _;
 
-#[derive(Debug, clap::Args)]
-pub(super) struct DoctorArgs {
-    #[command(flatten)]
-    settings: Settings,
-    /// Say it as JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Serialize)]
-struct Finding {
-    what: String,
-    ok: bool,
-    said: String,
-    /// How to mend it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mend: Option<String>,
-}
-
-fn good(what: &str, said: impl Into<String>) -> Finding {
-    Finding { what: what.to_owned(), ok: true, said: said.into(), mend: None }
-}
-
-fn bad(what: &str, said: impl Into<String>, mend: impl Into<String>) -> Finding {
-    Finding { what: what.to_owned(), ok: false, said: said.into(), mend: Some(mend.into()) }
-}
-
-pub(super) fn run(args: &DoctorArgs) -> ExitCode {
-    let findings = match args.settings.load() {
-        Err(error) => vec![bad(
+pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
+    match load(settings, None) {
+        Err(error) => vec![Finding::bad(
             "settings",
             error.to_string(),
             "correct that setting; config.toml lists every one with its default",
         )],
         Ok((config, _)) => {
-            let mut findings = vec![good("settings", "all known, all within bounds")];
+            let mut findings = vec![Finding::good("settings", "all known, all within bounds")];
             findings.push(address(&config));
             findings.extend(tls(&config));
             findings.extend(telemetry(&config));
             findings.extend(store(&config));
             let model = LocalModel::start(app::model_options(&config));
             findings.push(match config.llm.model.as_str() {
-                "none" if config.provider.is_empty() => bad(
+                "none" if config.provider.is_empty() => Finding::bad(
                     "embedded model",
                     "switched off by llm.model, and no provider is configured: nothing can answer",
                     "set llm.model = \"auto\", or add a [[provider]]",
                 ),
-                "none" => good("embedded model", "switched off by llm.model: the providers answer"),
+                "none" => Finding::good("embedded model", "switched off by llm.model: the providers answer"),
                 _ => embedded(&model),
             });
             findings.extend(providers(&config, &model));
             findings
         }
-    };
-    if args.json {
-        println!("{}", serde_json::json!({ "findings": findings }));
-    } else {
-        for finding in &findings {
-            println!("{} {}: {}", if finding.ok { "ok  " } else { "BAD " }, finding.what, finding.said);
-            if let Some(mend) = &finding.mend {
-                println!("     mend: {mend}");
-            }
-        }
     }
-    if findings.iter().all(|finding| finding.ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn address(config: &Config) -> Finding {
     let listen = config.server.listen;
     match TcpListener::bind(listen) {
-        Ok(_) => good("address", format!("{listen} is free")),
-        Err(error) => bad("address", format!("{listen}: {error}"), "stop what serves there, or set server.listen"),
+        Ok(_) => Finding::good("address", format!("{listen} is free")),
+        Err(error) => {
+            Finding::bad("address", format!("{listen}: {error}"), "stop what serves there, or set server.listen")
+        }
     }
 }
 
@@ -96,8 +57,8 @@ fn tls(config: &Config) -> Option<Finding> {
     let mend = "give the PEM files of a certificate and of its own key, readable by this user";
     match Certificate::read(&config.server.tls) {
         Ok(None) => None,
-        Ok(Some(_)) => Some(good("tls", format!("{} and its key fit", config.server.tls.cert.display()))),
-        Err(error) => Some(bad("tls", error.to_string(), mend)),
+        Ok(Some(_)) => Some(Finding::good("tls", format!("{} and its key fit", config.server.tls.cert.display()))),
+        Err(error) => Some(Finding::bad("tls", error.to_string(), mend)),
     }
 }
 
@@ -112,8 +73,8 @@ fn telemetry(config: &Config) -> Option<Finding> {
         TcpStream::connect_timeout(address, Duration::from_secs(2))
     });
     Some(match reached {
-        Ok(_) => good("telemetry", format!("{endpoint} is reached")),
-        Err(error) => bad("telemetry", format!("{endpoint}: {error}"), mend),
+        Ok(_) => Finding::good("telemetry", format!("{endpoint} is reached")),
+        Err(error) => Finding::bad("telemetry", format!("{endpoint}: {error}"), mend),
     })
 }
 
@@ -123,24 +84,29 @@ fn store(config: &Config) -> Vec<Finding> {
         Ok(store) => store,
         Err(error) => {
             let mend = "stop the other process, or set store.path to a folder that can be written";
-            return vec![bad("store", format!("{path}: {error}"), mend)];
+            return vec![Finding::bad("store", format!("{path}: {error}"), mend)];
         }
     };
     let stats = store.stats();
     let mut findings = Vec::new();
     if let Some(what) = stats.quarantined {
-        findings.push(bad("store", what, "look at the folder that was set aside; restore a backup if it is missed"));
+        findings.push(Finding::bad(
+            "store",
+            what,
+            "look at the folder that was set aside; restore a backup if it is missed",
+        ));
     }
     findings.push(match store.verify() {
-        Ok(report) if report.corrupt.is_empty() => {
-            good("store", format!("{path}: {} records, {} bytes, every checksum holds", report.records, report.bytes))
-        }
-        Ok(report) => bad(
+        Ok(report) if report.corrupt.is_empty() => Finding::good(
+            "store",
+            format!("{path}: {} records, {} bytes, every checksum holds", report.records, report.bytes),
+        ),
+        Ok(report) => Finding::bad(
             "store",
             format!("{path}: {} corrupt records: {}", report.corrupt.len(), report.corrupt.join("; ")),
             "restore a backup",
         ),
-        Err(error) => bad("store", format!("{path}: {error}"), "restore a backup"),
+        Err(error) => Finding::bad("store", format!("{path}: {error}"), "restore a backup"),
     });
     findings.push(folders::images(&(std::sync::Arc::clone(&store) as _), &config.store.path));
     findings.push(folders::signing(&config.store.path));
@@ -153,9 +119,9 @@ fn store(config: &Config) -> Vec<Finding> {
 fn embedded(model: &LocalModel) -> Finding {
     loop {
         match model.status() {
-            Status::Ready => return good("embedded model", format!("{} is loaded", model.info().name)),
-            Status::Absent { mend } => return bad("embedded model", "not installed", mend),
-            Status::Failed { why, mend } => return bad("embedded model", why, mend),
+            Status::Ready => return Finding::good("embedded model", format!("{} is loaded", model.info().name)),
+            Status::Absent { mend } => return Finding::bad("embedded model", "not installed", mend),
+            Status::Failed { why, mend } => return Finding::bad("embedded model", why, mend),
             Status::Loading { .. } => std::thread::sleep(Duration::from_millis(50)),
         }
     }
@@ -163,21 +129,21 @@ fn embedded(model: &LocalModel) -> Finding {
 
 fn providers(config: &Config, model: &LocalModel) -> Vec<Finding> {
     if let Err(error) = provider_setup::registry(config, model) {
-        return vec![bad("providers", error.to_string(), "correct the [[provider]] tables or [chain] order")];
+        return vec![Finding::bad("providers", error.to_string(), "correct the [[provider]] tables or [chain] order")];
     }
     if config.provider.is_empty() {
-        return vec![good("providers", "none configured: the embedded model answers")];
+        return vec![Finding::good("providers", "none configured: the embedded model answers")];
     }
     config
         .provider
         .iter()
         .map(|provider| match (&provider.api_key_env, &provider.api_key) {
-            (Some(variable), None) => bad(
+            (Some(variable), None) => Finding::bad(
                 &format!("provider {}", provider.id),
                 format!("{variable} is not set"),
                 format!("export {variable}=…"),
             ),
-            _ => good(
+            _ => Finding::good(
                 &format!("provider {}", provider.id),
                 provider.base_url.clone().unwrap_or_else(|| provider.kind.clone()),
             ),

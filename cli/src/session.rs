@@ -12,6 +12,8 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::{Environment, install_tls};
+
 const KEY: &str = "device-key.json";
 const SESSION: &str = "session.json";
 
@@ -37,14 +39,6 @@ pub(super) struct Device {
     http: reqwest::Client,
 }
 
-/// The user's folder for settings (XDG Base Directory Specification).
-fn folder() -> Result<PathBuf, String> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")));
-    base.map(|base| base.join("muster"))
-        .ok_or_else(|| "set HOME or XDG_CONFIG_HOME: the login is kept there".to_owned())
-}
-
 /// Writes a file that only its owner can read, whole or not at all.
 fn write_secret(path: &Path, text: &str) -> Result<(), String> {
     let wrong = |error: io::Error| format!("{}: {error}", path.display());
@@ -56,8 +50,9 @@ fn write_secret(path: &Path, text: &str) -> Result<(), String> {
 
 impl Device {
     /// This device with its key, which is made where there is none yet.
-    pub(super) fn open() -> Result<Self, String> {
-        let folder = folder()?;
+    pub(super) fn open(environment: &Environment) -> Result<Self, String> {
+        let base = environment.config_home.as_ref().ok_or("set HOME or XDG_CONFIG_HOME: the login is kept there")?;
+        let folder = base.join("muster");
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -77,7 +72,7 @@ impl Device {
             }
             Err(error) => return Err(format!("{}: {error}", path.display())),
         };
-        muster_providers::install_tls();
+        install_tls();
         Ok(Self { folder, key, http: reqwest::Client::new() })
     }
 

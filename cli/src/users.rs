@@ -1,23 +1,14 @@
 //! `muster users`: on the data folder while the server is stopped, or through a running server.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use actix_rt::Arbiter;
 use clap::{Subcommand, ValueEnum};
-use muster_core::Clock;
-use muster_core::page::PageAsk;
-use muster_core::precondition::IfMatch;
 use muster_core::principal::{Permission, UserRole};
-use muster_core::supervise::Tree;
-use muster_identity::{By, Identity, NewUser, UserPatch, UserRecord};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::session::Device;
-use super::{Settings, fail, prompt};
-use crate::app;
-use crate::http::users::UserBody;
+use crate::session::Device;
+use crate::{Environment, LocalServer, Settings, block_on, fail, prompt};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct UsersArgs {
@@ -33,8 +24,9 @@ pub(super) struct UsersArgs {
     command: UsersCommand,
 }
 
+/// Subcommands of `muster users`.
 #[derive(Debug, Subcommand)]
-enum UsersCommand {
+pub enum UsersCommand {
     /// List people, newest first.
     #[command(after_help = "Example:\n  muster users list --json")]
     List,
@@ -42,7 +34,7 @@ enum UsersCommand {
     #[command(
         after_help = "Examples:\n  muster users create --email ann@example.org --role operator\n  muster users --remote create --email bob@example.org --role viewer --grant firmware:read < password.txt"
     )]
-    Create(CreateArgs),
+    Create(CreateUserArgs),
     /// Give a person another role.
     #[command(after_help = "Example:\n  muster users role ann@example.org incident_commander")]
     Role {
@@ -77,17 +69,18 @@ enum UsersCommand {
     },
 }
 
+/// Arguments of `muster users create`.
 #[derive(Debug, clap::Args)]
-struct CreateArgs {
+pub struct CreateUserArgs {
     #[arg(long)]
-    email: String,
+    pub email: String,
     #[arg(long, value_enum)]
-    role: RoleArg,
+    pub role: RoleArg,
     #[arg(long, default_value = "")]
-    name: String,
+    pub name: String,
     /// A permission besides those of the role, `<resource>:<action>`; give it once for each.
     #[arg(long = "grant", value_parser = parse_permission)]
-    grants: Vec<Permission>,
+    pub grants: Vec<Permission>,
 }
 
 fn parse_permission(text: &str) -> Result<Permission, String> {
@@ -98,7 +91,7 @@ fn parse_permission(text: &str) -> Result<Permission, String> {
 
 /// The roles as words of the command line.
 #[derive(Debug, Clone, Copy)]
-struct RoleArg(UserRole);
+pub struct RoleArg(pub UserRole);
 
 impl ValueEnum for RoleArg {
     fn value_variants<'a>() -> &'a [Self] {
@@ -120,10 +113,12 @@ impl ValueEnum for RoleArg {
     }
 }
 
-pub(super) fn run(args: UsersArgs) -> ExitCode {
-    let done = actix_rt::System::new().block_on(async {
-        if args.remote { remote(args.command).await } else { local(&args.settings, args.command).await }
-    });
+pub(super) fn run(args: UsersArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
+    let done = if args.remote {
+        block_on(remote(args.command, environment))
+    } else {
+        server.users(&args.settings, args.command)
+    };
     match done {
         Ok(said) if args.json => println!("{said}"),
         Ok(said) => print_plain(&said),
@@ -132,91 +127,9 @@ pub(super) fn run(args: UsersArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Works on the data folder itself, with the same actors that the server runs.
-pub(super) async fn with_identity<F, Fut, T>(settings: &Settings, work: F) -> Result<T, String>
-where
-    F: FnOnce(Identity) -> Fut,
-    Fut: Future<Output = Result<T, String>>,
-{
-    let (config, _) = settings.load().map_err(|error| error.to_string())?;
-    let hint = "is the server running? Then log in with `muster login --server http://127.0.0.1:8080` and say --remote";
-    let store = app::open_store(&config).map_err(|error| format!("{error}; {hint}"))?;
-    let clock = Clock::system();
-    let tree = Tree::new(Arbiter::current(), clock.clone());
-    let options = app::identity_options(&config, &clock);
-    let port = Arc::clone(&store) as _;
-    let identity = Identity::start(&tree.group("identity"), Arbiter::current(), &port, options);
-    let done = match identity {
-        Ok(identity) => {
-            identity.up().await;
-            work(identity).await
-        }
-        Err(error) => Err(error.to_string()),
-    };
-    tree.stop().await;
-    store.close();
-    done
-}
-
-async fn local(settings: &Settings, command: UsersCommand) -> Result<Value, String> {
-    with_identity(settings, |identity| async move { on_people(&identity, command).await }).await
-}
-
-async fn on_people(identity: &Identity, command: UsersCommand) -> Result<Value, String> {
-    let by = By::System;
-    let text = |error: muster_core::Error| error.to_string();
-    let say = |user: &UserRecord| json!(UserBody::from(user));
-    let patched = |name: String, patch: UserPatch| async move {
-        let user = found(identity, &name).await?;
-        identity.patch_user(By::System, user.id.clone(), patch, IfMatch::Any).await.map_err(|error| error.to_string())
-    };
-    match command {
-        UsersCommand::List => {
-            let (mut all, mut after) = (Vec::new(), None);
-            loop {
-                let page = identity.users(PageAsk { limit: 200, after }).await.map_err(text)?;
-                all.extend(page.items.iter().map(|user| say(user)));
-                after = page.next;
-                if after.is_none() {
-                    return Ok(json!({ "users": all, "next_cursor": null }));
-                }
-            }
-        }
-        UsersCommand::Create(CreateArgs { email, role, name, grants }) => {
-            let new = NewUser { email, name, role: role.0, grants };
-            let made = identity.create_user(by, new, prompt::password("password")?, None).await.map_err(text)?;
-            Ok(say(&made.user))
-        }
-        UsersCommand::Role { user, role } => {
-            patched(user, UserPatch { role: Some(role.0), ..UserPatch::default() }).await.map(|user| say(&user))
-        }
-        UsersCommand::Disable { user } => {
-            patched(user, UserPatch { disabled: Some(true), ..UserPatch::default() }).await.map(|user| say(&user))
-        }
-        UsersCommand::Enable { user } => {
-            patched(user, UserPatch { disabled: Some(false), ..UserPatch::default() }).await.map(|user| say(&user))
-        }
-        UsersCommand::Password { user } => {
-            let user = found(identity, &user).await?;
-            let password = prompt::password("new password")?;
-            identity.reset_password(by, user.id.clone(), password).await.map(|user| say(&user)).map_err(text)
-        }
-        UsersCommand::Delete { user } => {
-            let user = found(identity, &user).await?;
-            identity.delete_user(by, user.id.clone(), IfMatch::Any).await.map_err(text)?;
-            Ok(say(&user))
-        }
-    }
-}
-
-async fn found(identity: &Identity, name: &str) -> Result<Arc<UserRecord>, String> {
-    let user = identity.user(name).await.map_err(|error| error.to_string())?;
-    user.ok_or_else(|| format!("nobody has the id or e-mail {name}: see `muster users list`"))
-}
-
 /// Asks the server that `muster login` was made to.
-async fn remote(command: UsersCommand) -> Result<Value, String> {
-    let device = &Device::open()?;
+async fn remote(command: UsersCommand, environment: &Environment) -> Result<Value, String> {
+    let device = &Device::open(environment)?;
     let data = |said: Value| said.get("data").cloned().unwrap_or(said);
     let patch = |user: String, patch: Value| async move {
         let path = format!("/api/v1/users/{}", id_of(device, user).await?);
@@ -224,8 +137,8 @@ async fn remote(command: UsersCommand) -> Result<Value, String> {
     };
     match command {
         UsersCommand::List => Ok(json!({ "users": all(device).await?, "next_cursor": null })),
-        UsersCommand::Create(CreateArgs { email, role, name, grants }) => {
-            let password = prompt::password("password")?;
+        UsersCommand::Create(CreateUserArgs { email, role, name, grants }) => {
+            let password = prompt::read_password("password")?;
             let body = json!({ "email": email, "role": role.0, "name": name, "grants": grants, "password": password });
             device.ask(Method::POST, "/api/v1/users", Some(&body), None).await.map(data)
         }
@@ -234,7 +147,7 @@ async fn remote(command: UsersCommand) -> Result<Value, String> {
         UsersCommand::Enable { user } => patch(user, json!({ "disabled": false })).await,
         UsersCommand::Password { user } => {
             let path = format!("/api/v1/users/{}/password", id_of(device, user).await?);
-            let body = json!({ "password": prompt::password("new password")? });
+            let body = json!({ "password": prompt::read_password("new password")? });
             device.ask(Method::POST, &path, Some(&body), None).await
         }
         UsersCommand::Delete { user } => {

@@ -17,7 +17,7 @@ pub(super) fn line(what: &str) -> Result<String, String> {
 }
 
 /// A password, not shown while it is typed. Never an argument: those are seen by everybody on the machine.
-pub(super) fn password(what: &str) -> Result<String, String> {
+pub fn read_password(what: &str) -> Result<String, String> {
     if !io::stdin().is_terminal() {
         return line(what);
     }

@@ -1,38 +1,27 @@
 //! `muster serve`.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
+use muster_cli::ServeArgs;
 use muster_identity::FIRST_EMAIL;
 use muster_identity::keys::Token;
 use muster_models::Status;
 
-use super::{ServeArgs, fail};
+use super::load;
 use crate::app::{App, First};
 use crate::config::{self, Config, Source};
 use crate::server::Server;
 use crate::telemetry;
 
-pub(super) fn run(args: &ServeArgs) -> ExitCode {
-    let (config, source) = match args.settings.load_for(args.listen) {
-        Ok(loaded) => loaded,
-        Err(error) => return fail(&error),
-    };
-    let log = match telemetry::start_logs(&config.log) {
-        Ok(log) => log,
-        Err(error) => return fail(&error),
-    };
-    let bootstrap = match config::bootstrap_key().map(|text| Token::parse(&text)).transpose() {
-        Ok(bootstrap) => bootstrap,
-        Err(error) => return fail(&format!("MUSTER_BOOTSTRAP_KEY: {error}")),
-    };
+pub(super) fn run(args: &ServeArgs) -> Result<(), String> {
+    let (config, source) = load(&args.settings, args.listen).map_err(|error| error.to_string())?;
+    let log = telemetry::start_logs(&config.log).map_err(|error| error.to_string())?;
+    let bootstrap = config::bootstrap_key().map(|text| Token::parse(&text)).transpose();
+    let bootstrap = bootstrap.map_err(|error| format!("MUSTER_BOOTSTRAP_KEY: {error}"))?;
     let first = First { key: bootstrap, password: config::admin_password().map(|password| password.0) };
     let served = actix_rt::System::new().block_on(serve(config, source, first));
     log.flush_all();
-    match served {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
-    }
+    served
 }
 
 async fn serve(config: Config, source: Source, first: First) -> Result<(), String> {

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Subcommand};
 use muster_auth::PublicKey;
+use muster_simulate::{Fleet, NAMES, Operator, Options, Profile, Summary};
 use reqwest::Method;
 
-use super::session::Device;
-use super::{Cli, fail};
-use crate::config;
-use crate::simulate::{Fleet, NAMES, Operator, Options, Profile, Summary};
+use crate::arguments::Cli;
+use crate::session::Device;
+use crate::{Environment, fail};
 
 pub(super) const EXAMPLES: &str = "Examples:\n  muster simulate devices --count 200 --profile mixed --register\n  \
                                    muster simulate devices --help";
@@ -132,7 +132,7 @@ fn public_key(text: &str) -> Result<PublicKey, String> {
     PublicKey::from_jwk(&jwk).map_err(|error| error.to_string())
 }
 
-pub(super) fn run(args: SimulateArgs) -> ExitCode {
+pub(super) fn run(args: SimulateArgs, environment: &Environment) -> ExitCode {
     let SimulateCommand::Devices(args) = args.command;
     if !args.register && args.state.is_none() {
         let why = "say --register to register new devices, or --state FILE with those of an earlier run";
@@ -143,7 +143,7 @@ pub(super) fn run(args: SimulateArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let json = args.json;
-    match runtime.block_on(drive(*args)) {
+    match runtime.block_on(drive(*args, environment)) {
         Ok(summary) if json => match serde_json::to_string(&summary) {
             Ok(text) => println!("{text}"),
             Err(error) => return fail(&error),
@@ -154,8 +154,8 @@ pub(super) fn run(args: SimulateArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-async fn drive(args: DevicesArgs) -> Result<Summary, String> {
-    let fleet = Fleet::start(options(&args).await?).await.map_err(|error| error.to_string())?;
+async fn drive(args: DevicesArgs, environment: &Environment) -> Result<Summary, String> {
+    let fleet = Fleet::start(options(&args, environment).await?).await.map_err(|error| error.to_string())?;
     if fleet.ids().is_empty() {
         return Err("the state file holds no devices: say --register to make some".to_owned());
     }
@@ -177,9 +177,9 @@ async fn drive(args: DevicesArgs) -> Result<Summary, String> {
     fleet.stop().await.map_err(|error| error.to_string())
 }
 
-async fn options(args: &DevicesArgs) -> Result<Options, String> {
+async fn options(args: &DevicesArgs, environment: &Environment) -> Result<Options, String> {
     Ok(Options {
-        operator: operator(args).await?,
+        operator: operator(args, environment).await?,
         registers: args.register,
         profile: args.profile.clone(),
         seed: args.seed,
@@ -193,23 +193,23 @@ async fn options(args: &DevicesArgs) -> Result<Options, String> {
 }
 
 /// Who registers: by the file, else by MUSTER_TOKEN, else by the login that is kept for this server.
-async fn operator(args: &DevicesArgs) -> Result<Option<Operator>, String> {
+async fn operator(args: &DevicesArgs, environment: &Environment) -> Result<Option<Operator>, String> {
     if !args.register {
         return Ok(None);
     }
     let token = match &args.token_file {
         Some(path) => Some(read_token(path)?),
-        None => config::token(),
+        None => environment.token.clone(),
     };
     match token {
         Some(token) => Ok(Some(Operator::Token(token))),
-        None => kept(&args.server).await,
+        None => kept(&args.server, environment).await,
     }
 }
 
 /// The login that is kept for this server, refreshed where its token is over.
-async fn kept(server: &str) -> Result<Option<Operator>, String> {
-    let device = Device::open()?;
+async fn kept(server: &str, environment: &Environment) -> Result<Option<Operator>, String> {
+    let device = Device::open(environment)?;
     if device.bound_to(server)?.is_none() {
         return Ok(None);
     }

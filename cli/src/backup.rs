@@ -9,9 +9,8 @@ use std::time::Duration;
 use muster_store::{DataFolder, Inspection, ReplacePolicy, inspect_file};
 use serde_json::{Value, json};
 
-use super::lacks::Lacks;
-use super::{Reporter, Settings, fail, stopped};
-use crate::{app, config};
+use crate::progress::Progress;
+use crate::{Environment, LocalServer, MissingFiles, Settings, block_on, fail, install_tls, locked};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct BackupArgs {
@@ -46,10 +45,10 @@ pub(super) struct RestoreArgs {
     json: bool,
 }
 
-pub(super) fn backup(args: &BackupArgs) -> ExitCode {
+pub(super) fn backup(args: &BackupArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
     let written = match &args.server {
-        Some(server) => actix_rt::System::new().block_on(remote(server, args)),
-        None => local(args),
+        Some(url) => block_on(remote(url, args, environment)),
+        None => local(args, server),
     };
     let found = match written {
         Ok(found) => found,
@@ -71,20 +70,20 @@ pub(super) fn backup(args: &BackupArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn local(args: &BackupArgs) -> Result<Inspection, String> {
-    let (config, _) = args.settings.load().map_err(|error| error.to_string())?;
+fn local(args: &BackupArgs, server: &impl LocalServer) -> Result<Inspection, String> {
+    let options = server.store_options(&args.settings)?;
     let through = "back it up through the server: --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
-    let folder = DataFolder::lock(app::store_options(&config)).map_err(|error| stopped(&error, through))?;
+    let folder = DataFolder::lock(options).map_err(|error| locked(&error, through))?;
     let mut landing = Landing::new(args)?;
-    let mut said = Reporter::new("backup", "records");
-    folder.backup(&mut landing.out, &mut |records| said.at(records)).map_err(|error| error.to_string())?;
+    let mut progress = Progress::new("backup", "records");
+    folder.backup(&mut landing.out, &mut |records| progress.update(records)).map_err(|error| error.to_string())?;
     landing.land(args)
 }
 
-async fn remote(server: &str, args: &BackupArgs) -> Result<Inspection, String> {
-    let key = config::api_key().ok_or("set MUSTER_API_KEY to a key with the scope admin")?;
+async fn remote(server: &str, args: &BackupArgs, environment: &Environment) -> Result<Inspection, String> {
+    let key = environment.require_api_key()?;
     let mut landing = Landing::new(args)?;
-    muster_providers::install_tls();
+    install_tls();
     let client =
         reqwest::Client::builder().read_timeout(Duration::from_secs(600)).connect_timeout(Duration::from_secs(10));
     let client = client.build().map_err(|error| error.to_string())?;
@@ -98,11 +97,11 @@ async fn remote(server: &str, args: &BackupArgs) -> Result<Inspection, String> {
             serde_json::from_str(&text).ok().and_then(|said: Value| Some(said.get("detail")?.as_str()?.to_owned()));
         return Err(said.unwrap_or_else(|| format!("{server} is no Muster server: {status} {text}")));
     }
-    let (mut said, mut bytes) = (Reporter::new("backup", "bytes"), 0);
+    let (mut progress, mut bytes) = (Progress::new("backup", "bytes"), 0);
     while let Some(piece) = answer.chunk().await.map_err(|error| format!("{server} broke off: {error}"))? {
         landing.out.write_all(&piece).map_err(|error| landing.at(&error))?;
         bytes += piece.len() as u64;
-        said.at(bytes);
+        progress.update(bytes);
     }
     landing.land(args)
 }
@@ -158,35 +157,53 @@ fn free(args: &BackupArgs) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn restore(args: &RestoreArgs) -> ExitCode {
-    let done = restored(args);
-    let (restored, data, lacks) = match done {
-        Ok(done) => done,
+pub(super) fn restore(args: &RestoreArgs, server: &impl LocalServer) -> ExitCode {
+    let (restored, data, missing) = match restored(args, server) {
+        Ok(restored) => restored,
         Err(error) => return fail(&error),
     };
     if args.json {
         let said =
-            json!({ "data": data, "records": restored.records, "set_aside": restored.set_aside, "lacks": lacks });
+            json!({ "data": data, "records": restored.records, "set_aside": restored.set_aside, "lacks": missing });
         println!("{said}");
     } else {
         println!("{}: {} records restored", data.display(), restored.records);
         if let Some(aside) = &restored.set_aside {
             println!("the store before is in {}: remove it once it is not missed", aside.display());
         }
-        lacks.tell(&data);
+        print_missing(&missing, &data);
     }
     ExitCode::SUCCESS
 }
 
-fn restored(args: &RestoreArgs) -> Result<(muster_store::RestoreReport, PathBuf, Lacks), String> {
-    let (config, _) = args.settings.load().map_err(|error| error.to_string())?;
-    let folder = DataFolder::lock_or_create(app::store_options(&config));
-    let folder = folder.map_err(|error| stopped(&error, "stop the server first (SIGTERM), then restore"))?;
+fn restored(
+    args: &RestoreArgs,
+    server: &impl LocalServer,
+) -> Result<(muster_store::RestoreReport, PathBuf, MissingFiles), String> {
+    let options = server.store_options(&args.settings)?;
+    let data = options.path.clone();
+    let folder = DataFolder::lock_or_create(options);
+    let folder = folder.map_err(|error| locked(&error, "stop the server first (SIGTERM), then restore"))?;
     let replace = if args.force { ReplacePolicy::SetAside } else { ReplacePolicy::Never };
-    let mut said = Reporter::new("restore", "records");
-    let restored = folder.restore(&args.from, replace, &mut |records| said.at(records));
+    let mut progress = Progress::new("restore", "records");
+    let restored = folder.restore(&args.from, replace, &mut |records| progress.update(records));
     drop(folder);
     let restored = restored.map_err(|error| error.to_string())?;
-    let lacks = Lacks::of(&config)?;
-    Ok((restored, config.store.path, lacks))
+    let missing = server.missing_files(&args.settings)?;
+    Ok((restored, data, missing))
+}
+
+fn print_missing(missing: &MissingFiles, data: &Path) {
+    if !missing.images.is_empty() {
+        println!(
+            "{} firmware images are not here: copy firmware/ from where the backup was made into {}, or no job with \
+                 them starts: {}",
+            missing.images.len(),
+            data.display(),
+            missing.images.join(", ")
+        );
+    }
+    if missing.signing_keys {
+        println!("signing/ is not here: the first start makes new keys, and everybody logs in again");
+    }
 }
