@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_core::Clock;
-use muster_gateway::{ChainOptions, Provider, Till, TokenCounter};
+use muster_gateway::{ChainOptions, Provider, BudgetGuard, TokenCounter};
 use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_models::ChatModel;
 use muster_providers::{
@@ -121,9 +121,9 @@ impl TokenCounter for Counter {
 }
 
 /// The ledger with the budgets of models.
-pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> Till {
+pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> BudgetGuard {
     let limits = config.budget.models.iter().map(|(model, usd)| (model.clone(), nanos_of_usd(*usd)));
-    Till { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
+    BudgetGuard { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
 }
 
 /// The bounds of the chain's work.
