@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_core::Clock;
-use muster_gateway::{ChainOptions, Provider, BudgetGuard, TokenCounter};
+use muster_gateway::{BudgetGuard, ChainOptions, Provider, TokenCounter};
 use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_models::ChatModel;
 use muster_providers::{

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, web};
 use muster_core::Kind;
-use muster_gateway::{CompletedChat, GatewayChatRequest, GatewayEmbedRequest, CompletedEmbedding, Settlement, Spend, StreamEnd, AnswerStream};
+use muster_gateway::{
+    AnswerStream, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, Settlement, Spend,
+    StreamEnd,
+};
 use muster_limits::Estimate;
 use muster_limits::ledger::nanos_of_usd;
 use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Message, Usage};
@@ -28,7 +31,11 @@ const UNBOUNDED_ANSWER: u32 = 4096;
 const COUNTED_BYTES_PER_TOKEN: usize = 4;
 
 /// Asks the chain and settles.
-pub async fn complete(app: &App, ask: GatewayChatRequest, reservation: Reservation) -> Result<CompletedChat, HttpError> {
+pub async fn complete(
+    app: &App,
+    ask: GatewayChatRequest,
+    reservation: Reservation,
+) -> Result<CompletedChat, HttpError> {
     let reservation = reservation.asked();
     let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &ask));
     let answer = match app.live().chain.complete(ask).await {
@@ -77,12 +84,17 @@ pub async fn stream(app: &App, ask: GatewayChatRequest, reservation: Reservation
 }
 
 /// What the chain is asked on behalf of a request.
-pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, reservation: &Reservation) -> GatewayChatRequest {
+pub fn ask(
+    http: &HttpRequest,
+    model: Option<String>,
+    mut request: ChatRequest,
+    reservation: &Reservation,
+) -> GatewayChatRequest {
     // What the reservation does not cover must not be generated, by all answers together.
     let answers = request.choices();
     let bound = reservation.answer_bound.map(|bound| (bound / answers).max(1));
     request.max_tokens = [request.max_tokens, bound].into_iter().flatten().min();
-    let most = Usage {
+    let max_usage = Usage {
         prompt_tokens: reservation.prompt(),
         completion_tokens: request.max_tokens.unwrap_or(UNBOUNDED_ANSWER).saturating_mul(answers),
         estimated: true,

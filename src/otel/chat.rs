@@ -4,7 +4,9 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use muster_gateway::{CompletedChat, Attempt, AttemptOutcome, ChainError, GatewayChatRequest, CompletedEmbedding, Settlement, StreamEnd};
+use muster_gateway::{
+    Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, Settlement, StreamEnd,
+};
 use muster_providers::{FinishReason, Usage};
 
 use super::Otel;

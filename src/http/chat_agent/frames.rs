@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use muster_core::{Clock, Error, Millis};
-use muster_gateway::{Attempt, Chain, AnswerStream};
+use muster_gateway::{AnswerStream, Attempt, Chain};
 use muster_providers::{Delta, FinishReason, Price, Usage};
 use serde_json::json;
 

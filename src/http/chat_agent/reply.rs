@@ -1,7 +1,7 @@
 //! What both chats of the agent platform answer.
 
 use muster_core::{Clock, Millis};
-use muster_gateway::{CompletedChat, Attempt, BreakerState};
+use muster_gateway::{Attempt, BreakerState, CompletedChat};
 use muster_providers::{FinishReason, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
