@@ -173,7 +173,7 @@ mod tests {
             models = ["claude-haiku-5-5"]
         "#;
         let config = config::parse(text, "config.toml", std::iter::empty()).unwrap();
-        let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::Options::default());
+        let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::ModelOptions::default());
         let registry = registry(&config, &*model).unwrap();
         let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)));
         let providers = providers(&config, &registry, &embedded, &[]).unwrap();

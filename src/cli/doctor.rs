@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use muster_models::{ChatModel as _, LocalModel, Status};
+use muster_models::{ChatModel as _, LocalModel, ModelStatus};
 use muster_store::Store as _;
 use serde::Serialize;
 
@@ -153,10 +153,10 @@ fn store(config: &Config) -> Vec<Finding> {
 fn embedded(model: &LocalModel) -> Finding {
     loop {
         match model.status() {
-            Status::Ready => return good("embedded model", format!("{} is loaded", model.info().name)),
-            Status::Absent { mend } => return bad("embedded model", "not installed", mend),
-            Status::Failed { why, mend } => return bad("embedded model", why, mend),
-            Status::Loading { .. } => std::thread::sleep(Duration::from_millis(50)),
+            ModelStatus::Ready => return good("embedded model", format!("{} is loaded", model.info().name)),
+            ModelStatus::Absent { mend } => return bad("embedded model", "not installed", mend),
+            ModelStatus::Failed { why, mend } => return bad("embedded model", why, mend),
+            ModelStatus::Loading { .. } => std::thread::sleep(Duration::from_millis(50)),
         }
     }
 }

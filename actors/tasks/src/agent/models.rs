@@ -8,7 +8,7 @@ use futures::{FutureExt, StreamExt};
 use muster_providers::{ChatEvent, ProviderKind};
 
 use muster_core::{Error, Kind};
-use muster_gateway::{Chain, ChainError, GatewayChatRequest, Settlement, AnswerStream};
+use muster_gateway::{AnswerStream, Chain, ChainError, GatewayChatRequest, Settlement};
 
 /// What is told of a stream exactly once, however it ends: before its `Done` or its error comes out of it, or when it
 /// is dropped.
