@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use muster_store::{Folder, Inspection, Replace, inspect_file};
+use muster_store::{DataFolder, Inspection, ReplacePolicy, inspect_file};
 use serde_json::{Value, json};
 
 use super::lacks::Lacks;
@@ -74,7 +74,7 @@ pub(super) fn backup(args: &BackupArgs) -> ExitCode {
 fn local(args: &BackupArgs) -> Result<Inspection, String> {
     let (config, _) = args.settings.load().map_err(|error| error.to_string())?;
     let through = "back it up through the server: --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
-    let folder = Folder::hold(app::store_options(&config)).map_err(|error| stopped(&error, through))?;
+    let folder = DataFolder::lock(app::store_options(&config)).map_err(|error| stopped(&error, through))?;
     let mut landing = Landing::new(args)?;
     let mut said = Reporter::new("backup", "records");
     folder.backup(&mut landing.out, &mut |records| said.at(records)).map_err(|error| error.to_string())?;
@@ -178,11 +178,11 @@ pub(super) fn restore(args: &RestoreArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn restored(args: &RestoreArgs) -> Result<(muster_store::Restored, PathBuf, Lacks), String> {
+fn restored(args: &RestoreArgs) -> Result<(muster_store::RestoreReport, PathBuf, Lacks), String> {
     let (config, _) = args.settings.load().map_err(|error| error.to_string())?;
-    let folder = Folder::hold_or_create(app::store_options(&config));
+    let folder = DataFolder::lock_or_create(app::store_options(&config));
     let folder = folder.map_err(|error| stopped(&error, "stop the server first (SIGTERM), then restore"))?;
-    let replace = if args.force { Replace::SetAside } else { Replace::Never };
+    let replace = if args.force { ReplacePolicy::SetAside } else { ReplacePolicy::Never };
     let mut said = Reporter::new("restore", "records");
     let restored = folder.restore(&args.from, replace, &mut |records| said.at(records));
     drop(folder);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use muster_store::{Folder, Inspection, inspect_file};
+use muster_store::{DataFolder, Inspection, inspect_file};
 use serde_json::json;
 
 use super::{Reporter, Settings, fail, stopped};
@@ -46,7 +46,7 @@ fn inspected(args: &VerifyArgs) -> Result<(PathBuf, Inspection), String> {
         let found = inspect_file(file, &options.migrations).map_err(|error| error.to_string())?;
         return Ok((file.clone(), found));
     }
-    let folder = Folder::hold(options).map_err(|error| {
+    let folder = DataFolder::lock(options).map_err(|error| {
         stopped(
             &error,
             "stop the server first (SIGTERM), or verify a backup of it; GET /api/health tells of a running one",
@@ -81,7 +81,7 @@ fn tell(what: &std::path::Path, found: &Inspection, as_json: bool) {
 
 pub(super) fn compact(args: &CompactArgs) -> ExitCode {
     let done = args.settings.load().map_err(|error| error.to_string()).and_then(|(config, _)| {
-        let folder = Folder::hold(app::store_options(&config));
+        let folder = DataFolder::lock(app::store_options(&config));
         let folder = folder.map_err(|error| stopped(&error, "stop the server first (SIGTERM), then compact"))?;
         let mut said = Reporter::new("compact", "records");
         folder.compact(&mut |records| said.at(records)).map_err(|error| error.to_string())

@@ -1,10 +1,10 @@
-//! A small file beside the engine that says how far it had got.
+//! A small file beside the engine with the number of the last durable group (a high-water mark).
 //!
-//! The engine takes a record that fails its checksum near the end of its log for a torn write and drops it with
-//! everything after, silently: a bit that flips there would bring old values back. Every group of commits leaves its
-//! number in the engine and, once synced, in this file; an engine that opens with a lower number has lost writes that
-//! were acknowledged. The file itself is never synced: it survives `kill -9`, and after a power cut it may only be
-//! behind, which accuses nobody.
+//! sled treats a record near the end of its log that fails its checksum as a torn write, and silently drops it with
+//! everything after it: a flipped bit there would bring back old values. Every group of commits writes its number into
+//! the engine and, once synced, into this file. An engine that opens with a lower number has lost acknowledged writes.
+//! The file itself is never synced: it survives `kill -9`, and after a power cut it can only be behind, which causes no
+//! false alarm.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -17,19 +17,19 @@ const MAGIC: [u8; 4] = *b"MWT1";
 
 /// The file, open for writing.
 #[derive(Debug)]
-pub(crate) struct Witness {
+pub(crate) struct HighWaterMark {
     file: File,
     path: PathBuf,
 }
 
-impl Witness {
+impl HighWaterMark {
     pub(crate) fn open(path: PathBuf) -> Result<Self, StoreError> {
         let file =
             File::options().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
         Ok(Self { file, path })
     }
 
-    /// Notes that every group up to this one is durable.
+    /// Records that every group up to this one is durable.
     pub(crate) fn note(&mut self, group: u64) -> Result<(), StoreError> {
         let mut line = [0; 16];
         let parts = MAGIC.into_iter().chain(group.to_le_bytes()).chain(checksum(group).to_le_bytes());
@@ -39,12 +39,12 @@ impl Witness {
     }
 }
 
-/// What the file says; `None` where there is none or it is damaged.
+/// Reads the file; `None` if it is missing or damaged.
 pub(crate) fn read(path: &Path) -> Option<u64> {
     let bytes = std::fs::read(path).ok()?;
     let found = parse(&bytes);
     if found.is_none() && !bytes.is_empty() {
-        tracing::warn!(path = %path.display(), "the witness is damaged: lost writes could not be noticed this time");
+        tracing::warn!(path = %path.display(), "the high-water mark is damaged: lost writes cannot be detected at this start");
     }
     found
 }
@@ -65,14 +65,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_note_counts_and_a_damaged_one_says_nothing() {
+    fn the_last_mark_is_read_and_a_damaged_one_is_ignored() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("witness");
         assert_eq!(read(&path), None);
-        let mut witness = Witness::open(path.clone()).unwrap();
+        let mut high_water = HighWaterMark::open(path.clone()).unwrap();
         assert_eq!(read(&path), None);
         for group in [1, 2, 1 << 40] {
-            witness.note(group).unwrap();
+            high_water.note(group).unwrap();
             assert_eq!(read(&path), Some(group));
         }
         let good = std::fs::read(&path).unwrap();
