@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::tls::Certificate;
 use crate::{app, provider_setup};
 use muster_cli::{Finding, Settings};
-use muster_models::{ChatModel as _, LocalModel, Status};
+use muster_models::{ChatModel as _, LocalModel, ModelStatus};
 use muster_store::Store as _;
 
 pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
@@ -119,10 +119,10 @@ fn store(config: &Config) -> Vec<Finding> {
 fn embedded(model: &LocalModel) -> Finding {
     loop {
         match model.status() {
-            Status::Ready => return Finding::good("embedded model", format!("{} is loaded", model.info().name)),
-            Status::Absent { mend } => return Finding::bad("embedded model", "not installed", mend),
-            Status::Failed { why, mend } => return Finding::bad("embedded model", why, mend),
-            Status::Loading { .. } => std::thread::sleep(Duration::from_millis(50)),
+            ModelStatus::Ready => return Finding::good("embedded model", format!("{} is loaded", model.info().name)),
+            ModelStatus::Absent { mend } => return Finding::bad("embedded model", "not installed", mend),
+            ModelStatus::Failed { why, mend } => return Finding::bad("embedded model", why, mend),
+            ModelStatus::Loading { .. } => std::thread::sleep(Duration::from_millis(50)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use muster_cli::ServeArgs;
 use muster_identity::FIRST_EMAIL;
 use muster_identity::keys::Token;
-use muster_models::Status;
+use muster_models::ModelStatus;
 
 use super::load;
 use crate::app::{App, First};
@@ -45,17 +45,17 @@ async fn serve(config: Config, source: Source, first: First) -> Result<(), Strin
 
 /// What a new user needs next: once the embedded model can answer, a call to paste.
 async fn welcome(app: &App, url: &str, first_key: Option<&str>) {
-    if matches!(app.model.status(), Status::Loading { .. }) {
+    if matches!(app.model.status(), ModelStatus::Loading { .. }) {
         tracing::info!("the embedded model is loading; {url}/api/health/ready tells when it is ready");
     }
     let mut looks = tokio::time::interval(Duration::from_millis(100));
     loop {
         looks.tick().await;
         match app.model.status() {
-            Status::Loading { .. } => continue,
-            Status::Absent { mend } => tracing::warn!(%mend, "the embedded model is not installed"),
-            Status::Failed { why, mend } => tracing::error!(%why, %mend, "the embedded model failed"),
-            Status::Ready => tracing::info!("the embedded model is ready"),
+            ModelStatus::Loading { .. } => continue,
+            ModelStatus::Absent { mend } => tracing::warn!(%mend, "the embedded model is not installed"),
+            ModelStatus::Failed { why, mend } => tracing::error!(%why, %mend, "the embedded model failed"),
+            ModelStatus::Ready => tracing::info!("the embedded model is ready"),
         }
         break;
     }

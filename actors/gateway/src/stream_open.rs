@@ -1,4 +1,4 @@
-//! The opening of a stream: everything until its first delta is in hand, so that a failure is still unseen.
+//! Opening of a stream, up to its first delta. Until then a failure is invisible to the client.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use futures::StreamExt;
 use muster_providers::{Adapter, Call, ChatEvent, ChatStream, Fault, Phase};
 use tokio::time::{Instant, timeout_at};
 
-/// Events that are held back at most.
+/// Maximum number of events held back.
 const HELD: usize = 256;
 
-/// A stream with its first events in hand, at least one.
+/// A stream whose first events, at least one, have arrived.
 pub(super) struct Opened {
     pub(super) head: VecDeque<ChatEvent>,
     pub(super) rest: ChatStream,
 }
 
-/// Opens a stream, and holds back what comes within `hold_back` of its first delta.
+/// Opens a stream and buffers the events that arrive within `hold_back` after its first delta.
 pub(super) async fn open(adapter: Arc<dyn Adapter>, call: Call, hold_back: Option<Duration>) -> Result<Opened, Fault> {
     let mut rest = adapter.stream(call).await?;
     let mut head = VecDeque::with_capacity(1);
@@ -38,7 +38,7 @@ async fn next(stream: &mut ChatStream) -> Result<ChatEvent, Fault> {
     stream.next().await.unwrap_or_else(|| Err(cut_short(Phase::FirstDelta)))
 }
 
-/// The stream ended without its end.
+/// Fault of a stream that ended without its end marker.
 pub(super) fn cut_short(phase: Phase) -> Fault {
     Fault::transient(phase, "the provider's stream ended without its proper end")
 }

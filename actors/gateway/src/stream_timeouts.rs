@@ -1,4 +1,4 @@
-//! The bounds of a stream that runs: between its events, and in all. One timer, and no clock asked for an event.
+//! Time limits of a running stream: between events, and in total. It uses one timer and reads no clock per event.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Which bound passed.
+/// Which limit passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expired {
-    /// Nothing came for this long.
+    /// No event arrived for this long.
     Gap(Duration),
     Total,
 }
 
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct StreamTimeouts {
     gap: Duration,
     total_at: Instant,
-    /// Since when nothing came.
+    /// Since when no event has arrived.
     waiting_since: Instant,
     progress: Progress,
     timer: Pin<Box<Sleep>>,
@@ -31,19 +31,20 @@ enum Progress {
     Awaited,
 }
 
-impl Watch {
+impl StreamTimeouts {
     pub(super) fn new(gap: Duration, total_at: Instant) -> Self {
         let waiting_since = Instant::now();
         let timer = Box::pin(sleep_until(total_at.min(waiting_since + gap)));
         Self { gap, total_at, waiting_since, progress: Progress::Awaited, timer }
     }
 
-    /// Something came. Asks no clock: what comes together is passed on without.
+    /// Notes that an event arrived. Reads no clock, so that a burst of events is forwarded cheaply.
     pub(super) fn progress(&mut self) {
         self.progress = Progress::Made;
     }
 
-    /// Nothing is there now. A gap begins here, so that a slow reader's own time is not taken for the provider's.
+    /// Polls the limits while no event is available. A gap starts here, so that a slow reader's own time is not counted
+    /// against the provider.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Expired> {
         if self.progress == Progress::Made {
             self.progress = Progress::Awaited;
@@ -59,7 +60,7 @@ impl Watch {
             if now >= gap_at {
                 return Poll::Ready(Expired::Gap(self.gap));
             }
-            // It was set for an event that has come since.
+            // The timer was set for an event that has since arrived.
             self.timer.as_mut().reset(self.total_at.min(gap_at));
         }
     }

@@ -1,50 +1,50 @@
-//! From generated text to what its reader is told: calls apart from words, and nothing from a stop sequence on.
+//! Converts generated text to events: separates calls from text, and cuts at stop sequences.
 
 use crate::chat::{Finish, GenerateEvent};
-use crate::hermes::{CallParser, Heard};
+use crate::hermes::{CallEvent, CallParser};
 use crate::stop::{Emit, StopMatcher};
 
-/// One answer on its way. Stop sequences are looked for in words and in arguments, not in the marks around calls.
+/// Converts one answer. Stop sequences are searched in text and in arguments, not in the markers around calls.
 #[derive(Debug)]
-pub(crate) struct Speech {
+pub(crate) struct AnswerParser {
     calls: Option<CallParser>,
     stops: StopMatcher,
-    /// Calls begun.
+    /// Number of calls begun.
     begun: u32,
     part: Part,
 }
 
-/// What the text now is.
+/// What the current output belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Words,
     Arguments,
 }
 
-impl Speech {
-    /// `calls` where the answer may hold calls.
+impl AnswerParser {
+    /// `calls` is set if the answer may contain calls.
     pub(crate) fn new(stops: StopMatcher, calls: Option<CallParser>) -> Self {
         Self { calls, stops, begun: 0, part: Part::Words }
     }
 
-    /// What a further piece of text says; and how the answer ended, where it did.
+    /// Processes more text. Returns its events, and how the answer ended, if it did.
     pub(crate) fn push(&mut self, text: &str) -> (Vec<GenerateEvent>, Option<Finish>) {
-        let heard = match &mut self.calls {
+        let events = match &mut self.calls {
             Some(calls) => calls.push(text),
-            None => vec![Heard::Text(text.to_owned())],
+            None => vec![CallEvent::Text(text.to_owned())],
         };
         let mut said = Vec::new();
-        for heard in heard {
-            let text = match heard {
-                Heard::Text(text) | Heard::Arguments(text) => text,
-                Heard::Begin(name) => {
+        for events in events {
+            let text = match events {
+                CallEvent::Text(text) | CallEvent::Arguments(text) => text,
+                CallEvent::Begin(name) => {
                     self.flush(&mut said);
                     said.push(GenerateEvent::Call { index: self.begun, name });
                     self.begun += 1;
                     self.part = Part::Arguments;
                     continue;
                 }
-                Heard::End => {
+                CallEvent::End => {
                     self.flush(&mut said);
                     self.part = Part::Words;
                     continue;
@@ -58,7 +58,7 @@ impl Speech {
         (said, over.then_some(Finish::ToolCalls))
     }
 
-    /// What was held back, and how the answer ended: by the model's own end (`Stop`) or a bound (`Length`).
+    /// Ends the answer, by the model (`Stop`) or a limit (`Length`). Returns held-back events and the final reason.
     pub(crate) fn finish(&mut self, finish: Finish) -> (Vec<GenerateEvent>, Finish) {
         let mut said = Vec::new();
         let held = self.calls.as_mut().and_then(CallParser::finish);
@@ -73,12 +73,12 @@ impl Speech {
     fn speak(&mut self, text: &str, said: &mut Vec<GenerateEvent>) -> Option<Finish> {
         match self.stops.push(text) {
             Emit::Text(text) => {
-                self.say(text, said);
+                self.send_events(text, said);
                 None
             }
             Emit::Stopped(text) => {
-                self.say(text, said);
-                // Arguments that were cut must not look whole.
+                self.send_events(text, said);
+                // Arguments that were cut off must not look complete.
                 Some(if self.part == Part::Words { Finish::Stop } else { Finish::Length })
             }
         }
@@ -86,10 +86,10 @@ impl Speech {
 
     fn flush(&mut self, said: &mut Vec<GenerateEvent>) {
         let held = self.stops.finish();
-        self.say(held, said);
+        self.send_events(held, said);
     }
 
-    fn say(&self, text: String, said: &mut Vec<GenerateEvent>) {
+    fn send_events(&self, text: String, said: &mut Vec<GenerateEvent>) {
         if !text.is_empty() {
             said.push(match self.part {
                 Part::Words => GenerateEvent::Delta(text),
@@ -106,15 +106,15 @@ mod tests {
 
     const CALL: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 12}}\n</tool_call>";
 
-    fn speech(stops: &[&str], most: u32) -> Speech {
+    fn parser(stops: &[&str], most: u32) -> AnswerParser {
         let stops = StopMatcher::new(stops.iter().map(ToString::to_string).collect());
-        Speech::new(stops, Some(CallParser::new(Trigger::Anywhere, most)))
+        AnswerParser::new(stops, Some(CallParser::new(Trigger::Anywhere, most)))
     }
 
-    /// Each letter by itself, then the end.
-    fn run(mut speech: Speech, text: &str, end: Finish) -> (String, Vec<(String, String)>, Finish) {
+    /// Feeds each character separately, then the end.
+    fn run(mut parser: AnswerParser, text: &str, end: Finish) -> (String, Vec<(String, String)>, Finish) {
         let (mut words, mut calls): (String, Vec<(String, String)>) = Default::default();
-        let mut hear = |events: Vec<GenerateEvent>| {
+        let mut parse_all = |events: Vec<GenerateEvent>| {
             for event in events {
                 match event {
                     GenerateEvent::Delta(text) => words.push_str(&text),
@@ -128,14 +128,14 @@ mod tests {
             }
         };
         for letter in text.chars() {
-            let (events, finish) = speech.push(&letter.to_string());
-            hear(events);
+            let (events, finish) = parser.push(&letter.to_string());
+            parse_all(events);
             if let Some(finish) = finish {
                 return (words, calls, finish);
             }
         }
-        let (events, finish) = speech.finish(end);
-        hear(events);
+        let (events, finish) = parser.finish(end);
+        parse_all(events);
         (words, calls, finish)
     }
 
@@ -146,27 +146,27 @@ mod tests {
     #[test]
     fn whole_calls_end_as_calls_whatever_ended_them() {
         for end in [Finish::Stop, Finish::Length] {
-            let got = run(speech(&[], 4), &format!("Well.\n{CALL}"), end);
+            let got = run(parser(&[], 4), &format!("Well.\n{CALL}"), end);
             assert_eq!(got, ("Well.".to_owned(), made("{\"a\": 12}"), Finish::ToolCalls));
         }
-        assert_eq!(run(speech(&[], 1), CALL, Finish::Stop), (String::new(), made("{\"a\": 12}"), Finish::ToolCalls));
+        assert_eq!(run(parser(&[], 1), CALL, Finish::Stop), (String::new(), made("{\"a\": 12}"), Finish::ToolCalls));
     }
 
     #[test]
     fn a_cut_call_is_no_whole_one() {
         let cut = &CALL[..CALL.find("2}").unwrap()];
-        assert_eq!(run(speech(&[], 4), cut, Finish::Length), (String::new(), made("{\"a\": 1"), Finish::Length));
-        let stopped = run(speech(&["12"], 4), CALL, Finish::Stop);
+        assert_eq!(run(parser(&[], 4), cut, Finish::Length), (String::new(), made("{\"a\": 1"), Finish::Length));
+        let stopped = run(parser(&["12"], 4), CALL, Finish::Stop);
         assert_eq!(stopped, (String::new(), made("{\"a\": "), Finish::Length));
     }
 
     #[test]
     fn stops_are_not_looked_for_in_the_marks() {
-        let got = run(speech(&["\n", "name", "tool_call"], 4), CALL, Finish::Stop);
+        let got = run(parser(&["\n", "name", "tool_call"], 4), CALL, Finish::Stop);
         assert_eq!(got, (String::new(), made("{\"a\": 12}"), Finish::ToolCalls));
-        let got = run(speech(&["END"], 4), "one END two", Finish::Stop);
+        let got = run(parser(&["END"], 4), "one END two", Finish::Stop);
         assert_eq!(got, ("one ".to_owned(), vec![], Finish::Stop));
-        // Held back as a possible call until the end, and then found to hold a stop sequence.
-        assert_eq!(run(speech(&["tool"], 4), "a <tool", Finish::Stop), ("a <".to_owned(), vec![], Finish::Stop));
+        // Held back as a possible call until the end, and then found to contain a stop sequence.
+        assert_eq!(run(parser(&["tool"], 4), "a <tool", Finish::Stop), ("a <".to_owned(), vec![], Finish::Stop));
     }
 }

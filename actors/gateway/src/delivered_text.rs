@@ -1,17 +1,18 @@
-//! What a stream has delivered, kept to be counted: only where its provider gives no figures, or it broke.
+//! Text delivered by a stream, kept for token counting. It is only counted when the provider reports no usage or the
+//! stream breaks.
 
 use muster_providers::Delta;
 
 use super::meter::Meter;
 
-/// What is kept is counted and let go in pieces of this size, so that a long answer is not kept twice.
+/// Buffer size in bytes at which delivered text is counted and discarded, so that long answers are not kept in memory.
 const PIECE: usize = 64 * 1024;
 
-/// Delivered text. An event costs no more than a copy of its bytes: what came escaped stays so until it is counted.
+/// Delivered text. Recording an event costs one copy of its bytes: JSON-escaped text stays escaped until it is counted.
 #[derive(Default)]
 pub(super) struct Delivered {
     text: String,
-    /// Still escaped as in JSON, behind the opening quote.
+    /// JSON-escaped text, starting with the opening quote.
     escaped: Vec<u8>,
     counted: u32,
 }
@@ -37,7 +38,7 @@ impl Delivered {
         }
     }
 
-    /// Tokens of all that was delivered.
+    /// Counts the tokens of everything delivered so far.
     pub(super) fn tokens(&mut self, meter: &Meter) -> u32 {
         self.count(meter);
         self.counted
@@ -51,7 +52,7 @@ impl Delivered {
     }
 }
 
-/// The text; as it stands, where it is no JSON string: it was delivered, and is counted.
+/// Decodes the JSON string. Invalid JSON is returned as it is: it was delivered, so it is counted.
 fn unescaped(escaped: &mut Vec<u8>) -> String {
     if escaped.is_empty() {
         return String::new();

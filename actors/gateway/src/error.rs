@@ -1,4 +1,4 @@
-//! From what a walk met to the one error that its caller gets. Pure.
+//! Maps failed attempts to the one error that the caller gets. Pure.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use muster_providers::{Candidate, ClientFault, Fault, FaultClass, Phase, Resolve
 use super::messages::AttemptOutcome;
 use muster_core::{Error, Kind};
 
-/// What a request met on its way through the chain, where nobody answered.
+/// Failures collected while no provider has answered.
 #[derive(Debug, Default)]
-pub(super) struct Losses {
-    /// The request itself is at fault, as a provider worded it.
-    pub(super) refused: Option<Fault>,
-    /// The last provider that failed, and how.
-    pub(super) failed: Option<(String, Fault)>,
-    /// The last one in this process that was not ready, and how.
+pub(super) struct FailedAttempts {
+    /// Fault of the request itself, in the provider's words.
+    pub(super) rejected: Option<Fault>,
+    /// Id and fault of the last provider that failed.
+    pub(super) last_failure: Option<(String, Fault)>,
+    /// Fault of the last in-process provider that was not ready.
     pub(super) not_ready: Option<Fault>,
-    /// The first one that cannot do what was asked.
+    /// Fault of the first provider that does not support a requested feature.
     pub(super) unsupported: Option<Fault>,
-    /// A provider that does not know the model's made-up name.
+    /// Fault of a provider that does not know a model name invented by the client.
     pub(super) unknown: Option<Fault>,
-    /// Nothing could be set aside for the first of those that cost something.
-    pub(super) unpaid: Option<Error>,
-    /// The soonest time to try again, of those that could not be asked.
+    /// Error of the first reservation that failed.
+    pub(super) unreserved: Option<Error>,
+    /// Shortest wait until one of the unavailable providers can be called again.
     pub(super) soonest: Option<Duration>,
-    /// The deadline of the whole request came first.
+    /// Deadline of the whole request, if it passed.
     pub(super) deadline: Option<Duration>,
 }
 
-/// The error that a caller gets for a provider's fault.
+/// Converts a provider's fault to the caller's error.
 pub(crate) fn refusal(fault: Fault) -> Error {
     let kind = match (fault.class, fault.client) {
         (FaultClass::Client, Some(ClientFault::ContextLengthExceeded)) => Kind::ContextLengthExceeded,
@@ -44,7 +44,7 @@ pub(crate) fn refusal(fault: Fault) -> Error {
     error
 }
 
-/// What a fault makes of the attempt that met it.
+/// Classifies an attempt by its fault.
 pub(super) fn outcome_of(candidate: &Candidate, fault: &Fault) -> AttemptOutcome {
     if candidate.excuses(fault) {
         return AttemptOutcome::UnknownModel;
@@ -59,8 +59,8 @@ pub(super) fn outcome_of(candidate: &Candidate, fault: &Fault) -> AttemptOutcome
     }
 }
 
-/// A fault of something in this process, which has no HTTP status, that says when it will be ready: absent, loading or
-/// full. It is not broken, so no breaker learns of it.
+/// Returns whether an in-process provider is absent, loading or full. Such a fault has no HTTP status and carries a
+/// retry time; the provider is not broken, so the fault is not reported to its breaker.
 fn is_not_ready(fault: &Fault) -> bool {
     fault.class == FaultClass::Transient
         && fault.phase == Phase::Connect
@@ -68,28 +68,28 @@ fn is_not_ready(fault: &Fault) -> bool {
         && fault.retry_after.is_some()
 }
 
-impl Losses {
+impl FailedAttempts {
     pub(super) fn wait_for(&mut self, wait: Duration) {
         self.soonest = Some(self.soonest.map_or(wait, |soonest| soonest.min(wait)));
     }
 
-    pub(super) fn conclude(self, asked: Option<&str>) -> Error {
-        if let Some(fault) = self.refused {
+    pub(super) fn into_error(self, requested_model: Option<&str>) -> Error {
+        if let Some(fault) = self.rejected {
             return refusal(fault);
         }
         if let Some(deadline) = self.deadline {
-            let last = self.failed.map(|(provider, fault)| format!("; last failure: {provider}: {fault}"));
+            let last = self.last_failure.map(|(provider, fault)| format!("; last failure: {provider}: {fault}"));
             let message =
                 format!("no provider answered within {} ms{}", deadline.as_millis(), last.unwrap_or_default());
             return Error::new(Kind::ProviderFailed, message);
         }
-        if let Some((provider, fault)) = self.failed {
+        if let Some((provider, fault)) = self.last_failure {
             let mut error =
                 Error::new(Kind::ProviderFailed, format!("every provider failed; the last, {provider}: {fault}"));
             error.retry_after = fault.retry_after;
             return error;
         }
-        if let Some(error) = self.unpaid {
+        if let Some(error) = self.unreserved {
             return error;
         }
         if let Some(fault) = self.not_ready {
@@ -99,13 +99,13 @@ impl Losses {
         }
         if let Some(soonest) = self.soonest {
             let message =
-                "no provider can be asked now: each failed repeatedly or is restarting, and will be tried again";
+                "no provider is available now: each failed repeatedly or is restarting, and will be tried again";
             return Error::new(Kind::Unavailable, message).retry_in(soonest);
         }
         if let Some(fault) = self.unsupported {
             return refusal(fault);
         }
-        let model = asked.unwrap_or("default").to_owned();
+        let model = requested_model.unwrap_or("default").to_owned();
         let error = unresolved(ResolveError::NotFound { model });
         match self.unknown {
             Some(fault) => Error { message: format!("{}: {fault}", error.message), ..error },
@@ -125,13 +125,13 @@ pub(super) fn unresolved(error: ResolveError) -> Error {
     }
 }
 
-/// The settings know the provider, and this server was started without it.
-pub(super) fn no_adapter(asked: Option<&str>) -> Error {
-    let model = asked.unwrap_or("default");
+/// Error for a provider that is configured but not running in this process.
+pub(super) fn no_adapter(requested_model: Option<&str>) -> Error {
+    let model = requested_model.unwrap_or("default");
     Error::new(Kind::ModelUnconfigured, format!("no provider of the model {model:?} is running: see `muster doctor`"))
 }
 
-/// A stream that broke after its first delta.
+/// Error for a stream that broke after its first delta.
 pub(super) fn broken(provider: &str, fault: Fault) -> Error {
     Error::new(Kind::ProviderFailed, format!("{provider} broke off its answer: {fault}"))
 }

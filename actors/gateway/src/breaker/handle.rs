@@ -1,4 +1,4 @@
-//! What a breaker's actor, its permits and its onlookers share: never the state itself, only its latest snapshot.
+//! State shared by a breaker's actor, its permits and its readers: only the latest snapshot, never the state itself.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -8,52 +8,52 @@ use crossbeam_queue::SegQueue;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use super::actor::{Admit, BreakerActor, Report};
+use super::actor::{Admit, BreakerActor, BreakerReport};
 use super::latencies::Latencies;
-use super::permit::{Entry, Permit};
+use super::permit::{Permit, PermitDecision};
 use super::state::{Breaker, BreakerOptions};
 use super::status::{BreakerChanged, BreakerStatus, LastFault};
 use crate::Jitter;
 use muster_core::supervise::{CallError, ChildSpec, Group, Handle};
 use muster_core::{Clock, Millis};
 
-/// How long a caller waits for leave: the answer takes microseconds where the actor is well.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Maximum wait for a permit; a healthy actor answers within microseconds.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Everything a breaker knows: published after each step, and read back by its next incarnation.
+/// Snapshot of a breaker: published after each change, and restored by the next incarnation of the actor.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct BreakerSnapshot {
     pub(super) breaker: Breaker,
     pub(super) latencies: Latencies,
     pub(super) last_success_at: Option<Millis>,
     pub(super) last_fault: Option<LastFault>,
 }
 
-pub(super) struct Core {
+pub(super) struct BreakerShared {
     pub(super) provider: Arc<str>,
     pub(super) jitter: Jitter,
     pub(super) clock: Clock,
-    /// The origin of the breaker's own time, which no change of the wall clock moves.
+    /// Origin of the breaker's own time, which does not change with the wall clock.
     origin: Instant,
-    pub(super) kept: watch::Sender<Kept>,
+    pub(super) snapshot: watch::Sender<BreakerSnapshot>,
     pub(super) changes: broadcast::Sender<BreakerChanged>,
-    /// Reports that change no decision by themselves, taken before the next one that may.
-    pub(super) quiet: SegQueue<Report>,
+    /// Reports that change no state by themselves, applied before the next one that may.
+    pub(super) deferred: SegQueue<BreakerReport>,
     handle: OnceLock<Handle<BreakerActor>>,
 }
 
-impl std::fmt::Debug for Core {
+impl std::fmt::Debug for BreakerShared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Core").field("provider", &self.provider).finish_non_exhaustive()
+        f.debug_struct("BreakerShared").field("provider", &self.provider).finish_non_exhaustive()
     }
 }
 
-impl Core {
+impl BreakerShared {
     pub(super) fn elapsed(&self) -> Duration {
         self.origin.elapsed()
     }
 
-    /// Where reports go; set before the first permit exists.
+    /// Destination of reports; set before the first permit exists.
     pub(super) fn handle(&self) -> Option<&Handle<BreakerActor>> {
         self.handle.get()
     }
@@ -64,14 +64,14 @@ impl Core {
     }
 }
 
-/// How the chain reaches one provider's breaker.
+/// Client of one provider's breaker.
 #[derive(Debug, Clone)]
-pub(crate) struct BreakerPort {
-    core: Arc<Core>,
+pub(crate) struct BreakerHandle {
+    core: Arc<BreakerShared>,
     handle: Handle<BreakerActor>,
 }
 
-impl BreakerPort {
+impl BreakerHandle {
     /// Starts the actor `breaker-<provider>` in the group.
     pub(crate) fn start(
         group: &Group,
@@ -82,20 +82,20 @@ impl BreakerPort {
         clock: Clock,
         changes: broadcast::Sender<BreakerChanged>,
     ) -> Self {
-        let kept = Kept {
+        let snapshot = BreakerSnapshot {
             breaker: Breaker::new(options),
             latencies: Latencies::default(),
             last_success_at: None,
             last_fault: None,
         };
-        let core = Arc::new(Core {
+        let core = Arc::new(BreakerShared {
             provider: Arc::from(provider),
             jitter,
             clock,
             origin: Instant::now(),
-            kept: watch::Sender::new(kept),
+            snapshot: watch::Sender::new(snapshot),
             changes,
-            quiet: SegQueue::new(),
+            deferred: SegQueue::new(),
             handle: OnceLock::new(),
         });
         let shared = Arc::clone(&core);
@@ -104,50 +104,50 @@ impl BreakerPort {
             async move { Ok(actor) }
         });
         let handle = group.start(spec.capacity(4096));
-        // Empty until now: this is the only place that sets it.
+        // Empty until now: set nowhere else.
         let _ = core.handle.set(handle.clone());
         Self { core, handle }
     }
 
-    /// Who holds the breaker: as many as at its start, and one for each permit that is out.
+    /// Number of references to the shared state: the number at start plus one per outstanding permit.
     #[cfg(test)]
     pub(crate) fn holders(&self) -> usize {
         Arc::strong_count(&self.core)
     }
 
-    /// Asks for leave to call the provider. While the breaker is closed its latest snapshot is leave enough: the actor
-    /// is only asked where there is something to decide.
-    pub(crate) async fn admit(&self, patience: Duration) -> Result<Entry, CallError> {
-        let open_door = self.core.kept.borrow().breaker.open_door();
-        if let Some(grant) = open_door {
-            return Ok(Entry::Granted(Permit::new(Arc::clone(&self.core), grant)));
+    /// Requests a permit to call the provider. While the breaker is closed, the published snapshot suffices; the actor
+    /// is only asked when there is a decision to make.
+    pub(crate) async fn admit(&self, timeout: Duration) -> Result<PermitDecision, CallError> {
+        let admit_closed = self.core.snapshot.borrow().breaker.admit_closed();
+        if let Some(grant) = admit_closed {
+            return Ok(PermitDecision::Granted(Permit::new(Arc::clone(&self.core), grant)));
         }
-        self.handle.ask_within(patience.min(PATIENCE), Admit).await
+        self.handle.ask_within(timeout.min(PERMIT_TIMEOUT), Admit).await
     }
 
-    /// The provider is gone for good.
+    /// Stops the actor for good: the provider was removed.
     pub(crate) fn retire(&self) {
         self.handle.retire();
     }
 
-    /// How long a caller would have to wait now, by the latest snapshot.
+    /// Returns how long a caller would have to wait now, by the latest snapshot.
     pub(crate) fn wait(&self) -> Option<Duration> {
-        self.core.kept.borrow().breaker.wait(self.core.elapsed())
+        self.core.snapshot.borrow().breaker.wait(self.core.elapsed())
     }
 
     pub(crate) fn status(&self) -> BreakerStatus {
-        let kept = self.core.kept.borrow().clone();
-        let tally = kept.breaker.tally(self.core.elapsed());
+        let snapshot = self.core.snapshot.borrow().clone();
+        let tally = snapshot.breaker.tally(self.core.elapsed());
         BreakerStatus {
-            state: kept.breaker.state(),
-            reason: kept.breaker.reason(),
+            state: snapshot.breaker.state(),
+            reason: snapshot.breaker.reason(),
             failure_share: tally.failure_share(),
             calls: tally.calls,
-            p50_latency_ms: kept.latencies.p50(),
-            last_success_at: kept.last_success_at,
-            last_fault: kept.last_fault,
-            cooldown_until: self.core.cooldown_until(&kept.breaker),
-            opened_count: kept.breaker.opened_count(),
+            p50_latency_ms: snapshot.latencies.p50(),
+            last_success_at: snapshot.last_success_at,
+            last_fault: snapshot.last_fault,
+            cooldown_until: self.core.cooldown_until(&snapshot.breaker),
+            opened_count: snapshot.breaker.opened_count(),
         }
     }
 }

@@ -1,43 +1,44 @@
-//! A stream's account: what was delivered, and its settlement, told exactly once however the stream ends.
+//! Accounting of one stream: delivered text and the settlement, which is delivered exactly once however the stream
+//! ends.
 
 use std::fmt;
 
 use muster_providers::{Delta, Usage};
 use tokio::time::Instant;
 
-use super::bill::Bill;
-use super::delivered::Delivered;
+use super::budget::PendingEntry;
+use super::delivered_text::Delivered;
 use super::messages::{Settlement, StreamEnd};
 use super::meter::Meter;
 use muster_limits::ledger::{Hold, Outcome};
 
 type Settle = Box<dyn FnOnce(Settlement) + Send>;
 
-/// Settles on drop as `ClientGone`, unless it was settled before.
-pub(super) struct Account {
+/// Accounting of one stream. Settles as `ClientGone` on drop unless it was settled before.
+pub(super) struct StreamAccount {
     started: Instant,
     /// Closed together with the settlement.
-    bill: Option<Bill>,
+    entry: Option<PendingEntry>,
     settle: Option<Settle>,
     meter: Option<Meter>,
     delivered: Delivered,
 }
 
-impl fmt::Debug for Account {
+impl fmt::Debug for StreamAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Account").field("settled", &self.settle.is_none()).finish_non_exhaustive()
+        f.debug_struct("StreamAccount").field("settled", &self.settle.is_none()).finish_non_exhaustive()
     }
 }
 
-impl Account {
-    pub(super) fn open(started: Instant, bill: Bill, settle: Settle) -> Self {
-        Self { started, bill: Some(bill), settle: Some(settle), meter: None, delivered: Delivered::default() }
+impl StreamAccount {
+    pub(super) fn open(started: Instant, entry: PendingEntry, settle: Settle) -> Self {
+        Self { started, entry: Some(entry), settle: Some(settle), meter: None, delivered: Delivered::default() }
     }
 
-    /// From now on there is a provider that answers.
+    /// Sets the provider that answers from now on, with its reservation.
     pub(super) fn with_meter(mut self, meter: Meter, hold: Hold) -> Self {
-        if let Some(bill) = &mut self.bill {
-            bill.answered_by(&meter.model_id, hold);
+        if let Some(entry) = &mut self.entry {
+            entry.answered_by(&meter.model_id, hold);
         }
         self.meter = Some(meter);
         self
@@ -49,15 +50,15 @@ impl Account {
         }
     }
 
-    /// Settles a stream that came to its end, by the provider's figures where it gave any, and returns the usage.
-    pub(super) fn done(&mut self, figures: Option<Usage>) -> Usage {
-        let usage = figures.unwrap_or_else(|| self.counted());
-        self.tell(StreamEnd::Done, usage);
+    /// Settles a completed stream with the provider's usage, or counted usage if it reported none. Returns the usage.
+    pub(super) fn done(&mut self, reported: Option<Usage>) -> Usage {
+        let usage = reported.unwrap_or_else(|| self.counted());
+        self.settle_as(StreamEnd::Done, usage);
         usage
     }
 
     pub(super) fn fail(&mut self) {
-        self.tell_counted(StreamEnd::Failed);
+        self.settle_counted(StreamEnd::Failed);
     }
 
     fn counted(&mut self) -> Usage {
@@ -66,24 +67,24 @@ impl Account {
         Usage { prompt_tokens: meter.prompt(), completion_tokens, estimated: true }
     }
 
-    fn tell_counted(&mut self, end: StreamEnd) {
+    fn settle_counted(&mut self, end: StreamEnd) {
         if self.settle.is_some() {
             let usage = self.counted();
-            self.tell(end, usage);
+            self.settle_as(end, usage);
         }
     }
 
-    fn tell(&mut self, end: StreamEnd, usage: Usage) {
+    fn settle_as(&mut self, end: StreamEnd, usage: Usage) {
         let Some(settle) = self.settle.take() else { return };
         let meter = self.meter.as_ref();
         let cost_nanos = meter.map_or(Some(0), |meter| meter.cost_nanos(usage));
-        if let Some(bill) = self.bill.take() {
+        if let Some(entry) = self.entry.take() {
             let outcome = match end {
                 StreamEnd::Done => Outcome::Ok,
                 StreamEnd::Failed => Outcome::Failed,
                 StreamEnd::ClientGone => Outcome::Cancelled,
             };
-            bill.close(outcome, usage, cost_nanos);
+            entry.close(outcome, usage, cost_nanos);
         }
         settle(Settlement {
             end,
@@ -96,8 +97,8 @@ impl Account {
     }
 }
 
-impl Drop for Account {
+impl Drop for StreamAccount {
     fn drop(&mut self) {
-        self.tell_counted(StreamEnd::ClientGone);
+        self.settle_counted(StreamEnd::ClientGone);
     }
 }

@@ -1,4 +1,4 @@
-//! A provider that does as it is told, and tells what was done to it.
+//! A scripted provider that records its calls.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,41 +15,41 @@ use tokio::sync::Semaphore;
 
 use crate::TokenCounter;
 
-/// What a call meets.
+/// What a call does.
 #[derive(Debug, Clone)]
-pub(super) enum Act {
-    /// "word word word", of so many words.
+pub(super) enum CallScript {
+    /// Answers "word word word" with this many words.
     Answer(usize),
-    /// The same, with the provider's figures.
+    /// The same, with usage reported by the provider.
     Figures(usize, Usage),
     Fail(Fault),
     /// Never ends.
     Hang,
-    /// Answers one word when a place of the gate is given.
+    /// Answers one word once the semaphore gives a permit.
     Gate(Arc<Semaphore>),
-    /// Streams so many words, and then does not end well.
+    /// Streams this many words, then ends abnormally.
     Break(usize, Ending),
-    /// The same after so long.
-    Late(Duration, Box<Act>),
-    /// Streams these texts, escaped as in JSON, as their provider sent them, with its figures or without.
+    /// The same after a delay.
+    Delayed(Duration, Box<CallScript>),
+    /// Streams these JSON-escaped texts verbatim, with or without reported usage.
     Verbatim(&'static [&'static str], Option<Usage>),
-    /// A word each time this long has passed, without end.
+    /// Streams a word each time this long has passed, without end.
     Drip(Duration),
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Ending {
     Fault(Fault),
-    /// The stream just ends.
+    /// The stream ends without its end marker.
     Cut,
     Hang,
 }
 
-/// The calls of several doubles that are under way, and the most there ever were.
+/// Counts calls in progress over several providers, and their maximum.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Air(Arc<(AtomicUsize, AtomicUsize)>);
+pub(super) struct CallGauge(Arc<(AtomicUsize, AtomicUsize)>);
 
-impl Air {
+impl CallGauge {
     fn enter(&self) {
         let now = self.0.0.fetch_add(1, Ordering::SeqCst) + 1;
         self.0.1.fetch_max(now, Ordering::SeqCst);
@@ -61,48 +61,48 @@ impl Air {
 }
 
 #[derive(Debug, Default)]
-struct Facts {
-    script: Mutex<VecDeque<Act>>,
-    always: Mutex<Option<Act>>,
+struct ProviderRecord {
+    script: Mutex<VecDeque<CallScript>>,
+    answering: Mutex<Option<CallScript>>,
     calls: Mutex<Vec<Call>>,
     embeds: Mutex<Vec<EmbedCall>>,
     open: AtomicUsize,
-    air: Mutex<Air>,
+    gauge: Mutex<CallGauge>,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Double(Arc<Facts>);
+pub(super) struct ScriptedProvider(Arc<ProviderRecord>);
 
-/// One call that is not over.
-struct Open(Arc<Facts>);
+/// Guard of one call in progress.
+struct CallInProgress(Arc<ProviderRecord>);
 
-impl Drop for Open {
+impl Drop for CallInProgress {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::SeqCst);
-        self.0.air.lock().unwrap().0.0.fetch_sub(1, Ordering::SeqCst);
+        self.0.gauge.lock().unwrap().0.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Double {
-    pub(super) fn always(act: Act) -> Self {
-        let double = Self::default();
-        double.now_always(act);
-        double
+impl ScriptedProvider {
+    pub(super) fn answering(step: CallScript) -> Self {
+        let provider = Self::default();
+        provider.set_default(step);
+        provider
     }
 
-    /// These acts in turn, then what it always does.
-    pub(super) fn first(self, acts: impl IntoIterator<Item = Act>) -> Self {
-        self.0.script.lock().unwrap().extend(acts);
+    /// Plays these steps in order, then the default one.
+    pub(super) fn first(self, steps: impl IntoIterator<Item = CallScript>) -> Self {
+        self.0.script.lock().unwrap().extend(steps);
         self
     }
 
-    pub(super) fn in_air(self, air: &Air) -> Self {
-        *self.0.air.lock().unwrap() = air.clone();
+    pub(super) fn with_gauge(self, gauge: &CallGauge) -> Self {
+        *self.0.gauge.lock().unwrap() = gauge.clone();
         self
     }
 
-    pub(super) fn now_always(&self, act: Act) {
-        *self.0.always.lock().unwrap() = Some(act);
+    pub(super) fn set_default(&self, step: CallScript) {
+        *self.0.answering.lock().unwrap() = Some(step);
     }
 
     pub(super) fn calls(&self) -> usize {
@@ -117,17 +117,17 @@ impl Double {
         self.0.calls.lock().unwrap().last().unwrap().clone()
     }
 
-    /// Calls that are still under way.
-    pub(super) fn open(&self) -> usize {
+    /// Returns the number of calls in progress.
+    pub(super) fn in_progress(&self) -> usize {
         self.0.open.load(Ordering::SeqCst)
     }
 
-    fn begin(&self) -> (Open, Act) {
-        self.0.air.lock().unwrap().enter();
+    fn start_call(&self) -> (CallInProgress, CallScript) {
+        self.0.gauge.lock().unwrap().enter();
         self.0.open.fetch_add(1, Ordering::SeqCst);
         let next = self.0.script.lock().unwrap().pop_front();
-        let act = next.unwrap_or_else(|| self.0.always.lock().unwrap().clone().unwrap());
-        (Open(Arc::clone(&self.0)), act)
+        let step = next.unwrap_or_else(|| self.0.answering.lock().unwrap().clone().unwrap());
+        (CallInProgress(Arc::clone(&self.0)), step)
     }
 }
 
@@ -164,35 +164,35 @@ fn verbatim(texts: &'static [&'static str], usage: Option<Usage>) -> ChatStream 
     futures::stream::iter(texts.iter().map(delta).chain([end])).boxed()
 }
 
-async fn stream_of(mut act: Act) -> Result<ChatStream, Fault> {
-    while let Act::Late(wait, then) = act {
+async fn stream_of(mut step: CallScript) -> Result<ChatStream, Fault> {
+    while let CallScript::Delayed(wait, then) = step {
         muster_core::test_world::after(wait).await;
-        act = *then;
+        step = *then;
     }
-    match act {
-        Act::Late(..) => unreachable!("it has come"),
-        Act::Verbatim(texts, usage) => Ok(verbatim(texts, usage)),
-        Act::Answer(count) => Ok(words(count, Ok(None))),
-        Act::Figures(count, usage) => Ok(words(count, Ok(Some(usage)))),
-        Act::Fail(fault) => Err(fault),
-        Act::Hang => std::future::pending().await,
-        Act::Gate(gate) => {
+    match step {
+        CallScript::Delayed(..) => unreachable!("it has come"),
+        CallScript::Verbatim(texts, usage) => Ok(verbatim(texts, usage)),
+        CallScript::Answer(count) => Ok(words(count, Ok(None))),
+        CallScript::Figures(count, usage) => Ok(words(count, Ok(Some(usage)))),
+        CallScript::Fail(fault) => Err(fault),
+        CallScript::Hang => std::future::pending().await,
+        CallScript::Gate(gate) => {
             gate.acquire().await.unwrap().forget();
             Ok(words(1, Ok(None)))
         }
-        Act::Break(count, ending) => Ok(words(count, Err(ending))),
-        Act::Drip(every) => Ok(drip(every)),
+        CallScript::Break(count, ending) => Ok(words(count, Err(ending))),
+        CallScript::Drip(every) => Ok(drip(every)),
     }
 }
 
-impl Adapter for Double {
+impl Adapter for ScriptedProvider {
     fn complete(&self, call: Call) -> BoxFuture<'static, Result<ChatReply, Fault>> {
         let model = call.upstream_model.clone();
         self.0.calls.lock().unwrap().push(call);
-        let (open, act) = self.begin();
+        let (open, step) = self.start_call();
         async move {
             let _open = open;
-            let mut stream = stream_of(act).await?;
+            let mut stream = stream_of(step).await?;
             let mut content = String::new();
             while let Some(event) = stream.next().await {
                 match event? {
@@ -205,14 +205,14 @@ impl Adapter for Double {
         .boxed()
     }
 
-    /// A vector of one dimension for each input, its place among them.
+    /// Returns a one-dimensional vector per input: its index.
     fn embed(&self, call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
         let (model, inputs) = (call.upstream_model.clone(), call.request.inputs.len());
         self.0.embeds.lock().unwrap().push(call);
-        let (open, act) = self.begin();
+        let (open, step) = self.start_call();
         async move {
             let _open = open;
-            let mut stream = stream_of(act).await?;
+            let mut stream = stream_of(step).await?;
             let vectors = (0..inputs).map(|place| vec![place as f32]).collect();
             while let Some(event) = stream.next().await {
                 if let ChatEvent::Done { usage, .. } = event? {
@@ -226,9 +226,9 @@ impl Adapter for Double {
 
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>> {
         self.0.calls.lock().unwrap().push(call);
-        let (open, act) = self.begin();
+        let (open, step) = self.start_call();
         async move {
-            let stream = stream_of(act).await?;
+            let stream = stream_of(step).await?;
             let guarded = futures::stream::unfold((stream, open), |(mut stream, open)| async move {
                 stream.next().await.map(|item| (item, (stream, open)))
             });
@@ -238,11 +238,11 @@ impl Adapter for Double {
     }
 }
 
-/// A token is a word.
+/// Counts a token per word.
 #[derive(Debug)]
-pub(super) struct Words;
+pub(super) struct WordCounter;
 
-impl TokenCounter for Words {
+impl TokenCounter for WordCounter {
     fn prompt(&self, model_id: &str, request: &ChatRequest) -> u32 {
         request.messages.iter().map(|message| self.text(model_id, &message.content.text())).sum()
     }
