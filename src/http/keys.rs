@@ -6,7 +6,9 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::PageAsk;
 use muster_core::{Error, Kind, Millis};
-use muster_identity::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
+use muster_identity::keys::{
+    DEFAULT_GRACE_SECONDS, KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope,
+};
 use muster_limits::Estimate;
 use muster_request::Request;
 use serde::Serialize;
@@ -104,12 +106,10 @@ impl From<&KeyRecord> for KeyBody {
 #[request(may_be_empty, example = { "grace_seconds": 60 })]
 pub struct RotateBody {
     /// How long the old secret is taken yet; by default a day.
-    #[request(range = 0..=LONGEST_GRACE, default = DEFAULT_GRACE)]
+    #[request(range = 0..=LONGEST_GRACE, default = DEFAULT_GRACE_SECONDS)]
     pub grace_seconds: u64,
 }
 
-/// In seconds.
-pub const DEFAULT_GRACE: u64 = 24 * 3600;
 const LONGEST_GRACE: u64 = 30 * 24 * 3600;
 
 impl Priced for RotateBody {
