@@ -16,7 +16,7 @@ mod migrate;
 mod port;
 mod range;
 mod record;
-
+mod records;
 mod snapshot;
 mod witness;
 
@@ -33,6 +33,7 @@ pub use memory::MemStore;
 pub use migrate::{FORMAT, Migrated, Migration, migrate};
 pub use port::{Batch, Expect, Op, Order, Page, Rec, Report, Scan, Store, StoreStats, Tree};
 pub use record::{Encoding, Record};
+pub use records::{Entries, PageRequest, RecordPage, Records};
 pub use snapshot::{restore_from_file, snapshot_to_file};
 
 /// A store shared by whoever needs one.

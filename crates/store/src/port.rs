@@ -276,13 +276,22 @@ pub trait Store: Send + Sync + 'static {
     /// One page of a scan.
     fn scan(&self, tree: Tree, scan: &Scan) -> Result<Page, StoreError>;
 
-    /// Applies a batch; resolves after it is durable. Dropping the future does not undo the batch.
+    /// Applies a batch; resolves after it is durable. Dropping the future does not undo the batch. Batches are applied in
+    /// the order of the calls, so an empty one resolves after all that were handed over before it.
     fn commit(&self, batch: Batch) -> BoxFuture<'static, Result<(), StoreError>>;
 
     /// Writes every record as a checked stream to `to`.
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError>;
 
     fn stats(&self) -> StoreStats;
+
+    /// Whether writes are accepted. Cheap: asked before each decision that will be written.
+    ///
+    /// # Errors
+    /// `Poisoned`: the store only reads until it is reopened.
+    fn writable(&self) -> Result<(), StoreError> {
+        self.stats().poisoned.map_or(Ok(()), |why| Err(StoreError::Poisoned(why)))
+    }
 
     fn verify(&self) -> Result<Report, StoreError>;
 }

@@ -151,6 +151,10 @@ impl Store for SledStore {
         }
     }
 
+    fn writable(&self) -> Result<(), StoreError> {
+        self.writer.writable()
+    }
+
     fn verify(&self) -> Result<Report, StoreError> {
         self.engine.verify()
     }
