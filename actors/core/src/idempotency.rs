@@ -3,9 +3,10 @@
 //! Whoever creates something for a caller asks [`Idempotency::replay`] first and adds [`Idempotency::op`] to its batch.
 //! Both in one actor's turn: so of two that race, the second finds the first one's answer.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use muster_store::{Batch, Encoding, Op, Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, Encoding, Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,6 +14,9 @@ use crate::{Error, Kind, Millis};
 
 /// How long an answer is given again.
 pub const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// Answers read at a time.
+const PAGE: usize = 500;
 
 /// A request that names itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +59,7 @@ impl Idempotency {
             return Ok(None);
         }
         if kept.digest != self.digest {
-            let message = "this Idempotency-Key was used with another body: take a new one";
-            return Err(Error::new(Kind::IdempotencyConflict, message));
+            return Err(reused());
         }
         Ok(Some(kept.answer))
     }
@@ -71,20 +74,51 @@ impl Idempotency {
     }
 }
 
+/// First answers that are decided and not durable yet: found beside those that are stored. Kept by an actor whose
+/// decisions go through a journal.
+#[derive(Debug, Default)]
+pub struct Undurable(HashMap<(String, String), ([u8; 32], Value)>);
+
+impl Undurable {
+    /// The first answer to the same request, durable or about to be.
+    ///
+    /// # Errors
+    /// `IdempotencyConflict` where the key was used with another body; it cannot be read.
+    pub fn replay(&self, asked: &Idempotency, store: &StoreHandle, now: Millis) -> Result<Option<Value>, Error> {
+        match self.0.get(&(asked.principal.clone(), asked.key.clone())) {
+            Some((digest, answer)) if *digest == asked.digest => Ok(Some(answer.clone())),
+            Some(_) => Err(reused()),
+            None => asked.replay(store, now),
+        }
+    }
+
+    /// Keeps an answer until it is durable; returns the key under which [`Undurable::stored`] drops it.
+    pub fn insert(&mut self, asked: Idempotency, answer: Value) -> (String, String) {
+        let key = (asked.principal, asked.key);
+        self.0.insert(key.clone(), (asked.digest, answer));
+        key
+    }
+
+    /// An answer is in the store.
+    pub fn stored(&mut self, key: &(String, String)) {
+        self.0.remove(key);
+    }
+}
+
+fn reused() -> Error {
+    Error::new(Kind::IdempotencyConflict, "this Idempotency-Key was used with another body: take a new one")
+}
+
 /// Deletes answers past their time, a page at a time from `from`; gives where to go on.
 ///
 /// # Errors
 /// The store refuses.
 pub async fn sweep(store: &StoreHandle, now: Millis, from: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, StoreError> {
-    let scan = Scan { prefix: Vec::new(), from, limit: 500, order: Order::Ascending };
-    let page = store.scan(Tree::Idempotency, &scan)?;
-    let over = |rec| Kept::decode(rec).is_ok_and(|kept| now.since(kept.at) >= KEPT_FOR);
-    let old = page.items.iter().filter(|(_, rec)| over(rec));
-    let batch = old.fold(Batch::default(), |batch, (key, _)| batch.and_delete(Tree::Idempotency, key.clone()));
-    if !batch.ops.is_empty() {
-        store.commit(batch).await?;
+    let (ops, next) = page(store, Vec::new(), from, |kept| now.since(kept.at) >= KEPT_FOR)?;
+    if !ops.is_empty() {
+        store.commit(Batch { ops, ..Batch::default() }).await?;
     }
-    Ok(page.next)
+    Ok(next)
 }
 
 /// The writes that take a principal's answers of some sort back, a page at a time from `from`; and where to go on.
@@ -97,10 +131,26 @@ pub fn kept_of(
     from: Option<Vec<u8>>,
     sort: impl Fn(&Value) -> bool,
 ) -> Result<(Vec<Op>, Option<Vec<u8>>), StoreError> {
-    let scan = Scan { prefix: format!("{principal}/").into_bytes(), from, limit: 500, order: Order::Ascending };
-    let page = store.scan(Tree::Idempotency, &scan)?;
-    let ours = page.items.into_iter().filter(|(_, rec)| Kept::decode(rec).is_ok_and(|kept| sort(&kept.answer)));
-    Ok((ours.map(|(key, _)| Op::Delete { tree: Tree::Idempotency, key }).collect(), page.next))
+    page(store, format!("{principal}/").into_bytes(), from, |kept| sort(&kept.answer))
+}
+
+/// The writes that delete the kept answers of a page that `matches`, and where the next page starts. One that cannot be
+/// decoded stays.
+fn page(
+    store: &StoreHandle,
+    prefix: Vec<u8>,
+    from: Option<Vec<u8>>,
+    matches: impl Fn(&Kept) -> bool,
+) -> Result<(Vec<Op>, Option<Vec<u8>>), StoreError> {
+    let mut entries = store.entries(Tree::Idempotency, prefix, PageRequest::of(PAGE).starting_at(from));
+    let mut ops = Vec::new();
+    for entry in entries.by_ref().take(PAGE) {
+        let (key, rec) = entry?;
+        if Kept::decode(&rec).is_ok_and(|kept| matches(&kept)) {
+            ops.push(Op::Delete { tree: Tree::Idempotency, key });
+        }
+    }
+    Ok((ops, entries.resume_at()))
 }
 
 #[cfg(test)]
