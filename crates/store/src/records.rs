@@ -11,8 +11,9 @@ pub struct PageRequest {
     /// First key, inclusive, in the direction of the reading; `None` starts at the end of the prefix's range that comes
     /// first.
     pub from: Option<Vec<u8>>,
-    /// 1 to [`MAX_PAGE`].
+    /// Records read at a time, 1 to [`MAX_PAGE`].
     pub size: usize,
+    /// Direction of the reading.
     pub order: Order,
 }
 
@@ -46,10 +47,12 @@ impl PageRequest {
     }
 }
 
-/// One page of decoded records, and the key at which the next page starts; `None` at the end.
+/// One page of decoded records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordPage<R> {
+    /// Keys and records, in order.
     pub items: Vec<(Vec<u8>, R)>,
+    /// Key at which the next page starts; `None` at the end.
     pub next: Option<Vec<u8>>,
 }
 
