@@ -74,34 +74,40 @@ impl Idempotency {
     }
 }
 
-/// First answers that are decided and not durable yet: found beside those that are stored. Kept by an actor whose
-/// decisions go through a journal.
+/// First answers whose decisions are not durable yet, of an actor that writes through a journal.
 #[derive(Debug, Default)]
-pub struct Undurable(HashMap<(String, String), ([u8; 32], Value)>);
+pub struct PendingAnswers(HashMap<(String, String), PendingAnswer>);
 
-impl Undurable {
-    /// The first answer to the same request, durable or about to be.
+#[derive(Debug)]
+struct PendingAnswer {
+    digest: [u8; 32],
+    answer: Value,
+    /// The decision that stores it.
+    decision: u64,
+}
+
+impl PendingAnswers {
+    /// The first answer to the same request, stored or about to be.
     ///
     /// # Errors
     /// `IdempotencyConflict` where the key was used with another body; it cannot be read.
-    pub fn replay(&self, asked: &Idempotency, store: &StoreHandle, now: Millis) -> Result<Option<Value>, Error> {
-        match self.0.get(&(asked.principal.clone(), asked.key.clone())) {
-            Some((digest, answer)) if *digest == asked.digest => Ok(Some(answer.clone())),
+    pub fn replay(&self, request: &Idempotency, store: &StoreHandle, now: Millis) -> Result<Option<Value>, Error> {
+        match self.0.get(&(request.principal.clone(), request.key.clone())) {
+            Some(pending) if pending.digest == request.digest => Ok(Some(pending.answer.clone())),
             Some(_) => Err(reused()),
-            None => asked.replay(store, now),
+            None => request.replay(store, now),
         }
     }
 
-    /// Keeps an answer until it is durable; returns the key under which [`Undurable::stored`] drops it.
-    pub fn insert(&mut self, asked: Idempotency, answer: Value) -> (String, String) {
-        let key = (asked.principal, asked.key);
-        self.0.insert(key.clone(), (asked.digest, answer));
-        key
+    /// Keeps the first answer to a request until the decision that stores it is durable.
+    pub fn insert(&mut self, request: &Idempotency, answer: Value, decision: u64) {
+        let pending = PendingAnswer { digest: request.digest, answer, decision };
+        self.0.insert((request.principal.clone(), request.key.clone()), pending);
     }
 
-    /// An answer is in the store.
-    pub fn stored(&mut self, key: &(String, String)) {
-        self.0.remove(key);
+    /// Forgets the answers that are stored, given the last durable decision.
+    pub fn settle(&mut self, durable: u64) {
+        self.0.retain(|_, pending| pending.decision > durable);
     }
 }
 
@@ -179,5 +185,19 @@ mod tests {
         assert_eq!(asked.replay(&store, over), Ok(None));
         sweep(&store, over, None).await.unwrap();
         assert_eq!(store.get(Tree::Idempotency, b"usr_1/k").unwrap(), None);
+    }
+
+    #[test]
+    fn an_answer_that_is_not_durable_yet_is_given_again_to_the_same_body_only() {
+        let store: StoreHandle = Arc::new(MemStore::default());
+        let (now, mut pending) = (Millis(1_767_225_600_000), PendingAnswers::default());
+        let asked = Idempotency { principal: "usr_1".into(), key: "k".into(), digest: [1; 32] };
+        pending.insert(&asked, json!(7), 3);
+        pending.settle(2);
+        assert_eq!(pending.replay(&asked, &store, now), Ok(Some(json!(7))));
+        let other = Idempotency { digest: [2; 32], ..asked.clone() };
+        assert_eq!(pending.replay(&other, &store, now).unwrap_err().kind, Kind::IdempotencyConflict);
+        pending.settle(3);
+        assert_eq!(pending.replay(&asked, &store, now), Ok(None), "the store has it, or nobody");
     }
 }

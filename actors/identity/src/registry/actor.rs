@@ -19,7 +19,7 @@ use crate::throttle::{Rates, Throttle};
 use crate::users::{UserRecord, UserState};
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
-use muster_core::idempotency::Undurable;
+use muster_core::idempotency::PendingAnswers;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::{BuildError, Group, Handle};
 use muster_core::{Clock, Error, Kind, Millis};
@@ -59,7 +59,7 @@ pub(crate) struct Registry {
     /// Sessions as they are decided. The directory has them as they are durable.
     pub(super) sessions: OpenSessions,
     /// First answers that are not durable yet.
-    pub(super) creating: Undurable,
+    pub(super) answers: PendingAnswers,
     pub(super) throttle: Throttle,
     pub(super) workers: HashMap<String, Worker>,
     /// Where the sweep of old records goes on.
@@ -105,7 +105,7 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
         journal,
         users,
         sessions: open,
-        creating: Undurable::default(),
+        answers: PendingAnswers::default(),
         throttle,
         workers: HashMap::new(),
         swept: None,
@@ -149,6 +149,7 @@ impl Journalled for Registry {
     }
 
     fn on_committed(&mut self, committed: Committed<Vec<Effect>>, _: &mut Context<Self>) {
+        self.answers.settle(committed.last);
         committed.effects.into_iter().flatten().for_each(|effect| self.carry_out(effect));
     }
 

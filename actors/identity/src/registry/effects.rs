@@ -25,8 +25,6 @@ pub(crate) enum Effect {
     /// Sessions have ended: nobody is let in by them any more, and who watches them is told.
     End(Vec<Arc<str>>),
     Publish(Vec<Event>),
-    /// A first answer is in the store and need not be kept beside it.
-    Kept((String, String)),
     Answer(Answer),
 }
 
@@ -92,7 +90,6 @@ impl Registry {
                     publisher.publish(events);
                 }
             }
-            Effect::Kept(key) => self.creating.stored(&key),
             Effect::Answer(answer) => answer.send(),
         }
     }

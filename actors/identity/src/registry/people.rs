@@ -81,7 +81,7 @@ impl Registry {
     fn create(&mut self, create: CreateUser) -> Result<Created, Error> {
         let now = self.now();
         if let Some(asked) = &create.idempotency
-            && let Some(before) = self.creating.replay(asked, &self.options.store, now)?
+            && let Some(before) = self.answers.replay(asked, &self.options.store, now)?
         {
             let id = before.get("id").and_then(Value::as_str).unwrap_or_default();
             let gone =
@@ -93,14 +93,15 @@ impl Registry {
         let user = self.users.create(create.new, create.password, &create.by, new_id(IdKind::User), now)?;
         let details = json!({ "email": user.email, "role": user.role, "grants": user.grants });
         let mut change = self.change_of(&create.by, "user_created", &user, details, "created")?;
-        let mut effects = Vec::new();
-        if let Some(asked) = create.idempotency {
-            let answer = json!({ "id": user.id });
-            change.ops.push(asked.op(now, answer.clone())?);
-            effects.push(Effect::Kept(self.creating.insert(asked, answer)));
+        let answer = json!({ "id": user.id });
+        if let Some(request) = &create.idempotency {
+            change.ops.push(request.op(now, answer.clone())?);
         }
-        let user = Arc::new(user);
-        self.put(&user, change, effects)?;
+        let (user, decision) = (Arc::new(user), self.journal().next_number());
+        self.put(&user, change, Vec::new())?;
+        if let Some(request) = &create.idempotency {
+            self.answers.insert(request, answer, decision);
+        }
         Ok(Created { user, given: Given::Now })
     }
 
