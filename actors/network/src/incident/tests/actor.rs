@@ -221,7 +221,12 @@ fn a_timeline_is_paged_in_order() {
 }
 
 /// Asks for a channel's state as somebody of a role.
-pub(super) async fn state(incidents: &Incidents, channel: &str, id: &str, role: UserRole) -> Result<Vec<StateItem>, Denied> {
+pub(super) async fn state(
+    incidents: &Incidents,
+    channel: &str,
+    id: &str,
+    role: UserRole,
+) -> Result<Vec<StateItem>, Denied> {
     let (send, answer) = tokio::sync::oneshot::channel();
     let viewer = Viewer { id: id.into(), permissions: role.permissions() };
     let reply = SnapshotReply::new(move |state| drop(send.send(state)));

@@ -54,9 +54,8 @@ fn changes_that_come_while_one_is_written_share_a_batch_and_see_each_other() {
         house.store.hold_commits();
         let named = Idempotency { principal: "usr_operator".into(), key: "k".into(), digest: [1; 32] };
         let other = Idempotency { digest: [2; 32], ..named.clone() };
-        let report = |named: Option<&Idempotency>| {
-            house.incidents.report(operator(), named.cloned(), flood(Severity::Minor))
-        };
+        let report =
+            |named: Option<&Idempotency>| house.incidents.report(operator(), named.cloned(), flood(Severity::Minor));
         let release = async {
             house.store.held(2).await;
             test_world::after(Duration::from_millis(1)).await;
@@ -104,7 +103,8 @@ fn the_state_of_a_channel_comes_behind_the_events_of_what_it_shows() {
                 drop(send.send((state, before)));
             });
             house.incidents.ask(SnapshotAsk { channel: "incidents".to_owned(), viewer, reply });
-            let later = house.incidents.note(operator(), None, incident.id.clone(), "n".into(), serde_json::Value::Null);
+            let later =
+                house.incidents.note(operator(), None, incident.id.clone(), "n".into(), serde_json::Value::Null);
             let release = async {
                 house.store.held(2).await;
                 house.store.release();
