@@ -115,12 +115,11 @@ impl Journalled for DeviceActor {
 
     fn on_failed(&mut self, effects: Vec<DeviceEffect>, error: &Error) {
         let now = self.now();
-        // What is left unwritten is written as the actor stops: the durable records with the heartbeats since then.
-        self.pending = Pending::default();
         for effect in effects {
             match effect {
                 DeviceEffect::Answer(reply) => reply.fail(error),
                 DeviceEffect::Changed(_) => {}
+                // Written as the actor stops, where the store takes it by then.
                 DeviceEffect::Saved(device) => {
                     if let Some(readings) = self.fleet.readings.get_mut(&device) {
                         readings.save_at = Some(now);
@@ -249,7 +248,8 @@ impl DeviceActor {
         self.fleet.readings.get_mut(device).map(|readings| &mut readings.telemetry).ok_or_else(|| no_device(device))
     }
 
-    /// Queues what heartbeats and readings have left unwritten. What is not durable yet is newer.
+    /// Queues what heartbeats and readings have left unwritten. Of a device with an undurable decision nothing is: whether
+    /// the store has that is not known, and it is newer.
     fn last_words(&self) -> Result<(), StoreError> {
         let unwritten = |entry: &&Entry| entry.live.save_at.is_some() && !self.pending.concerns(&entry.device.id);
         let entries = self.fleet.iter().filter(unwritten);

@@ -18,6 +18,8 @@ use muster_core::journal::Journalled;
 const DUE_IN_A_TICK: usize = 20_000;
 /// Looked at in one decision. Requests are handled between two.
 const DUE_AT_ONCE: usize = 200;
+/// What could not be done is tried again after so long.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// Looks at the next of what is due, at most so many.
 #[derive(Message)]
@@ -63,8 +65,11 @@ impl DeviceActor {
                 _ => due.push(next),
             }
         }
-        if let Err(error) = self.decide(Look(due)) {
-            tracing::error!(%error, "what was due was not done");
+        if !due.is_empty()
+            && let Err(error) = self.decide(Look(due.clone()))
+        {
+            tracing::warn!(%error, "what was due was not done: trying again");
+            due.into_iter().for_each(|due| self.fleet.deadlines.push(now.plus(AGAIN), due));
         }
         self.flush(context);
         if looked_at == bound && most > bound {

@@ -34,6 +34,11 @@ const TICK: Duration = Duration::from_secs(1);
 #[rtype(result = "()")]
 struct Step;
 
+/// Devices may be notified: asked about once for all requests that are handled meanwhile.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct AskDevices;
+
 /// What is done once a decision is durable.
 #[derive(Debug)]
 pub enum FirmwareEffect {
@@ -78,8 +83,9 @@ pub struct FirmwareActor {
     forwarder: Option<Forwarder>,
     /// Deletions of executions whose job never came.
     orphans: Vec<Vec<Op>>,
-    /// Devices are being asked about.
+    /// Devices are being asked about, or will be.
     asking: bool,
+    asking_soon: bool,
     /// Long polls, one a device.
     pub(super) polls: HashMap<Arc<str>, oneshot::Sender<()>>,
 }
@@ -113,6 +119,7 @@ pub async fn load(options: Options, control: Control, incarnations: Incarnations
         forwarder: Some(forwarder),
         orphans,
         asking: false,
+        asking_soon: false,
         polls: HashMap::new(),
     })
 }
@@ -232,7 +239,10 @@ impl FirmwareActor {
             }
         }
         self.flush(context);
-        self.ask_devices(context);
+        if !self.asking_soon {
+            self.asking_soon = true;
+            context.notify(AskDevices);
+        }
     }
 
     /// Asks for the devices that may be notified now, as they are now, and notifies them.
@@ -347,5 +357,14 @@ impl Handler<Step> for FirmwareActor {
 
     fn handle(&mut self, _: Step, context: &mut Context<Self>) {
         self.step(context);
+    }
+}
+
+impl Handler<AskDevices> for FirmwareActor {
+    type Result = ();
+
+    fn handle(&mut self, _: AskDevices, context: &mut Context<Self>) {
+        self.asking_soon = false;
+        self.ask_devices(context);
     }
 }
