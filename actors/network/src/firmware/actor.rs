@@ -4,20 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::fut::ActorFutureExt;
 use actix::{Actor, AsyncContext, Context, Handler, Message, WrapFuture};
 use muster_store::{Op, StoreHandle};
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::oneshot;
 
+use super::devices::{AskDevices, beats};
 use super::forward::{Forward, Forwarder, forward};
 use super::record::{MAX_OPS, read_all};
-use super::rollout::Gate;
 use super::snapshot::Ask;
 use super::state::State;
 use super::turn::{Turn, firmware_of};
 use super::{Options, SigningKey};
-use crate::device::{Beat, FirmwareView, Select, SetFirmware, Target};
+use crate::device::{FirmwareView, SetFirmware};
 use crate::journal::Incarnations;
 use muster_core::event::{Event, Publisher};
 use muster_core::idempotency::PendingAnswers;
@@ -27,17 +25,12 @@ use muster_core::{Clock, Error, Millis};
 use muster_feed::{Denied, StateItem};
 
 /// Executions moved in one step, at most: with their events they stay below a commit's bound.
-const STEP: usize = 200;
+pub(super) const STEP: usize = 200;
 const TICK: Duration = Duration::from_secs(1);
 
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Step;
-
-/// Devices may be notified: asked about once for all requests that are handled meanwhile.
-#[derive(Message)]
-#[rtype(result = "()")]
-struct AskDevices;
 
 /// What is done once a decision is durable.
 #[derive(Debug)]
@@ -76,7 +69,7 @@ pub struct FirmwareActor {
     pub(super) store: StoreHandle,
     clock: Clock,
     publisher: Publisher,
-    devices: Arc<dyn FirmwareView>,
+    pub(super) devices: Arc<dyn FirmwareView>,
     control: Control,
     forward: Forward,
     /// Until it runs.
@@ -84,8 +77,8 @@ pub struct FirmwareActor {
     /// Deletions of executions whose job never came.
     orphans: Vec<Vec<Op>>,
     /// Devices are being asked about, or will be.
-    asking: bool,
-    asking_soon: bool,
+    pub(super) asking: bool,
+    pub(super) asking_soon: bool,
     /// Long polls, one a device.
     pub(super) polls: HashMap<Arc<str>, oneshot::Sender<()>>,
 }
@@ -222,7 +215,7 @@ impl FirmwareActor {
     }
 
     /// Hands a decision to the journal.
-    fn record(&mut self, mut turn: Turn, context: &mut Context<Self>) {
+    pub(super) fn record(&mut self, mut turn: Turn, context: &mut Context<Self>) {
         if let Some(error) = turn.fault() {
             // Every record is bounded: this is a fault of the server, and the state holds what cannot be stored.
             tracing::error!(%error, "a change of firmware cannot be stored");
@@ -244,86 +237,6 @@ impl FirmwareActor {
             context.notify(AskDevices);
         }
     }
-
-    /// Asks for the devices that may be notified now, as they are now, and notifies them.
-    fn ask_devices(&mut self, context: &mut Context<Self>) {
-        if self.asking || self.admit().is_err() {
-            return;
-        }
-        let asked = self.state.candidates(STEP, self.clock.now());
-        if asked.is_empty() {
-            return;
-        }
-        self.asking = true;
-        let ids = asked.iter().flat_map(|(_, devices)| devices.iter().cloned()).collect();
-        let found = self.devices.select(Select::Ids(ids));
-        context.spawn(found.into_actor(self).map(move |found, actor, context: &mut Context<Self>| {
-            actor.asking = false;
-            match found {
-                Ok(found) => actor.tell(&asked, &found, context),
-                Err(error) => tracing::warn!(%error, "devices could not be asked about: trying again"),
-            }
-        }));
-    }
-
-    fn tell(&mut self, asked: &[(Arc<str>, Vec<Arc<str>>)], found: &[Target], context: &mut Context<Self>) {
-        if self.admit().is_err() {
-            return;
-        }
-        let (now, mut turn) = (self.now(), Turn::default());
-        for (job, devices) in asked {
-            self.state.tell(job, devices, found, &mut turn, now);
-        }
-        self.record(turn, context);
-    }
-
-    fn hear(&mut self, heard: Result<Beat, RecvError>, context: &mut Context<Self>) {
-        match heard {
-            Ok(beat) if self.state.job_in_hand(&beat.device).is_some() => self.beat(&beat, context),
-            Err(RecvError::Lagged(missed)) => {
-                tracing::warn!(missed, "heartbeats were missed: reading what devices run");
-                let found = self.devices.select(Select::Ids(self.state.busy_devices()));
-                context.spawn(found.into_actor(self).map(|found, actor, context: &mut Context<Self>| {
-                    for device in found.unwrap_or_default() {
-                        let (firmware, at) = (device.firmware.current, device.last_seen.unwrap_or_default());
-                        let (device, status) = (device.id, device.status);
-                        actor.beat(&Beat { device, at, boot_id: None, firmware, status }, context);
-                    }
-                }));
-            }
-            Ok(_) | Err(RecvError::Closed) => {}
-        }
-    }
-
-    fn beat(&mut self, beat: &Beat, context: &mut Context<Self>) {
-        let Some(firmware) = &beat.firmware else { return };
-        // A beat that cannot be recorded is followed by the next.
-        if self.admit().is_ok() {
-            let gate = Gate { device: &beat.device, firmware, status: beat.status };
-            let _: Result<(), Error> = self.change(
-                |state, turn, now| {
-                    state.beat(&gate, turn, now);
-                    Ok(())
-                },
-                context,
-            );
-        }
-    }
-}
-
-/// Heartbeats, one after another.
-fn beats(mut from: broadcast::Receiver<Beat>, context: &mut Context<FirmwareActor>, actor: &FirmwareActor) {
-    let next = async move {
-        let heard = from.recv().await;
-        (heard, from)
-    };
-    context.spawn(next.into_actor(actor).map(|(heard, from), actor, context: &mut Context<FirmwareActor>| {
-        let closed = matches!(heard, Err(RecvError::Closed));
-        actor.hear(heard, context);
-        if !closed {
-            beats(from, context, actor);
-        }
-    }));
 }
 
 impl Actor for FirmwareActor {
@@ -357,14 +270,5 @@ impl Handler<Step> for FirmwareActor {
 
     fn handle(&mut self, _: Step, context: &mut Context<Self>) {
         self.step(context);
-    }
-}
-
-impl Handler<AskDevices> for FirmwareActor {
-    type Result = ();
-
-    fn handle(&mut self, _: AskDevices, context: &mut Context<Self>) {
-        self.asking_soon = false;
-        self.ask_devices(context);
     }
 }

@@ -7,6 +7,7 @@
 
 mod actor;
 mod artifact;
+mod devices;
 mod execution;
 mod export;
 mod forward;

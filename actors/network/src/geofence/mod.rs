@@ -10,6 +10,7 @@ mod checks;
 mod inbox;
 mod messages;
 mod record;
+mod requests;
 mod service;
 mod state;
 #[cfg(test)]
