@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix::{Context, ResponseFuture};
-use muster_core::Error;
 use muster_core::journal::{Journal, Journalled, Reply};
+use muster_core::{Error, Kind};
 use muster_store::{Op, StoreHandle};
 
 /// Opens the journal of each incarnation of an actor.
@@ -46,7 +46,7 @@ where
 }
 
 /// Answers once everything decided so far is durable: at once where it is already. Reads and refusals use it, so that
-/// they never show a decision that could be lost.
+/// they never show a decision that could be lost. That nothing can be stored now is answered at once.
 pub(crate) fn answer<A, T>(
     actor: &mut A,
     answer: Result<T, Error>,
@@ -57,7 +57,8 @@ where
     A::Effects: From<Reply<()>>,
     T: 'static,
 {
-    if actor.journal().undurable() == 0 {
+    let unavailable = answer.as_ref().is_err_and(|refused| refused.kind == Kind::Unavailable);
+    if unavailable || actor.journal().undurable() == 0 {
         return Box::pin(std::future::ready(answer));
     }
     let answered = decide(actor, Vec::new(), answer, context);

@@ -12,8 +12,14 @@
 //! 5. **Committed.** [`Journalled::on_committed`] gets the effects in the order of the decisions, and only then answers
 //!    callers, publishes (directories, events) and starts work.
 //!
-//! So nothing is acknowledged, published or begun that could be lost, and no handler waits for a sync. An answer that
-//! shows undurable state is given behind it: push a decision without writes whose effect is the answer.
+//! So nothing is acknowledged, published or begun that could be lost, and no handler waits for a sync.
+//!
+//! # Reads
+//! An answer, to a write or to a read, rests on durable decisions only. An actor that keeps undurable decisions beside the
+//! durable records, as devices do, reads those records and answers at once. An actor whose state holds both takes the
+//! answer from its state and gives it behind what is undurable: it pushes a decision without writes whose effect is the
+//! answer. Either way an acknowledged write is visible to the next read, and a state that is sent to the feed comes behind
+//! every event of what it shows. A refusal is an answer too; only `Unavailable` is given at once.
 //!
 //! # When a commit fails
 //! The state in memory is no longer what is stored. The journal takes nothing more; [`Journalled::on_failed`] gets the
