@@ -48,7 +48,7 @@ fn is_urgent(delivery: &Delivery) -> bool {
 fn channel(delivery: &Delivery) -> Option<&str> {
     match delivery {
         Delivery::Publication(publication) => Some(&publication.channel),
-        Delivery::Latest { channel, .. } | Delivery::Unsubscribed { channel, .. } => Some(channel),
+        Delivery::LatestValue { channel, .. } | Delivery::Unsubscribed { channel, .. } => Some(channel),
         Delivery::Subscribed { answer: Ok(subscribed), .. } => Some(&subscribed.channel),
         Delivery::Subscribed { answer: Err(_), .. } | Delivery::Reset => None,
     }
@@ -77,16 +77,16 @@ mod tests {
     use super::super::Publication;
     use super::*;
     use muster_core::Millis;
-    use muster_core::event::{Loss, Traits};
+    use muster_core::event::{DropPolicy, EventAttributes};
 
     fn publication(channel: u8, offset: u64, priority: Priority) -> Delivery {
         Delivery::Publication(Arc::new(Publication {
             channel: channel.to_string().into(),
             offset,
             name: "e".into(),
-            traits: Traits::default(),
+            traits: EventAttributes::default(),
             priority,
-            loss: Loss::Never,
+            loss: DropPolicy::Never,
             at: Millis(0),
             json: Bytes::new(),
         }))

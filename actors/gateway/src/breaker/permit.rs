@@ -84,7 +84,7 @@ impl Permit {
             return;
         }
         let Some(handle) = self.core.handle() else { return };
-        let Err(error) = handle.tell(report.clone()) else { return };
+        let Err(error) = handle.try_send(report.clone()) else { return };
         tracing::debug!(provider = &*self.core.provider, %error, "report to the breaker was not taken");
         if !self.grant.probe {
             return;
@@ -94,7 +94,7 @@ impl Permit {
         runtime.spawn(async move {
             for wait in AGAIN {
                 tokio::time::sleep(wait).await;
-                if handle.tell(report.clone()).is_ok() {
+                if handle.try_send(report.clone()).is_ok() {
                     return;
                 }
             }
