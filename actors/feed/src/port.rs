@@ -118,7 +118,7 @@ pub enum Delivery {
     /// For whoever of the shard subscribes to its channel.
     Publication(Arc<Publication>),
     /// The newest value of a key of a channel that only delivers those.
-    LatestValue { channel: Arc<str>, key: Arc<str>, offset: u64, json: Bytes },
+    Latest { channel: Arc<str>, key: Arc<str>, offset: u64, json: Bytes },
     /// The answer to a [`SubscribeAsk`].
     Subscribed { conn: ConnId, tag: u64, answer: Result<Box<Subscribed>, Refused> },
     /// A subscription that the hub ended, such as where the thing that the channel was about is gone.

@@ -16,7 +16,7 @@ pub enum ChannelKind {
     /// Every publication in order, with a history.
     Log,
     /// Only the newest value of each key.
-    LatestValue,
+    Latest,
 }
 
 /// What becomes of a channel's history when the server ends.
@@ -75,7 +75,7 @@ impl ChannelRule {
 
     /// Newest values only, nothing of which outlives the server.
     pub const fn latest(pattern: &'static str, permission: Permission) -> Self {
-        Self { kind: ChannelKind::LatestValue, keeping: Keeping::Memory, ..Self::log(pattern, permission) }
+        Self { kind: ChannelKind::Latest, keeping: Keeping::Memory, ..Self::log(pattern, permission) }
     }
 
     #[must_use]
@@ -311,7 +311,7 @@ mod tests {
             assert_eq!(only(&of("usr_1", &[])), Err(Refused::Forbidden("agents:read")), "{channel}");
         }
         let metrics = rules.admit("agents:metrics", &key).unwrap();
-        assert_eq!((metrics.kind, metrics.only(&key)), (ChannelKind::LatestValue, None), "figures have no owner");
+        assert_eq!((metrics.kind, metrics.only(&key)), (ChannelKind::Latest, None), "figures have no owner");
         assert_eq!(rules.admit("incidents", &key), Err(Refused::Forbidden("incidents:read")));
         assert!(rules.admit("system", &key).is_ok());
     }

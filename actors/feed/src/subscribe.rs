@@ -154,12 +154,12 @@ impl Hub {
     fn seat(&mut self, ask: SubscribeAsk, rule: &ChannelRule, state: Option<Vec<StateItem>>) {
         let placed = match rule.kind {
             ChannelKind::Log => self.place(&ask, rule),
-            ChannelKind::LatestValue => Some(self.place_latest(&ask, state.as_ref())),
+            ChannelKind::Latest => Some(self.place_latest(&ask, state.as_ref())),
         };
         let Some(mut subscribed) = placed else {
             return self.refuse(&ask, Refused::Denied(Denied::Unavailable));
         };
-        let has_state = rule.state == State::Kept || rule.kind == ChannelKind::LatestValue;
+        let has_state = rule.state == State::Kept || rule.kind == ChannelKind::Latest;
         if ask.snapshot && has_state && !(subscribed.resumed && subscribed.recovered.is_ok()) {
             subscribed.state = subscribed.state.or(state);
         } else {
@@ -223,7 +223,7 @@ impl Hub {
 
     fn page(&mut self, ask: &AskHistory, rule: &ChannelRule) -> Result<HistoryPage, Refused> {
         let (epoch, most) = (self.epochs.of(&ask.channel, rule.durable()), self.limits().recover);
-        if rule.kind == ChannelKind::LatestValue {
+        if rule.kind == ChannelKind::Latest {
             let values = self.latests.open(&ask.channel);
             let (channel, position) = (Arc::clone(&values.name), Position { epoch, offset: values.last });
             self.latests.release(&ask.channel);

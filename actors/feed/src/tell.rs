@@ -153,8 +153,7 @@ impl Hub {
     pub(super) fn tell_latest(&mut self, values: Vec<LatestValue>) {
         for value in newest(values) {
             let known = self.latests.get_mut(&value.channel).is_some();
-            let rule =
-                || self.parts.rules.find(&value.channel).is_some_and(|rule| rule.kind == ChannelKind::LatestValue);
+            let rule = || self.parts.rules.find(&value.channel).is_some_and(|rule| rule.kind == ChannelKind::Latest);
             if !known && !rule() {
                 tracing::error!(channel = %value.channel, "no rule knows this channel as one of newest values");
                 continue;
@@ -168,7 +167,7 @@ impl Hub {
             let (channel, json) = (&values.name, Framer::of_latest(&value).on(&value.channel, offset));
             for shard in self.subscriptions.shards(channel) {
                 let (channel, key, json) = (Arc::clone(channel), Arc::clone(&key), json.clone());
-                self.out.push(shard, Delivery::LatestValue { channel, key, offset, json });
+                self.out.push(shard, Delivery::Latest { channel, key, offset, json });
             }
             self.published += 1;
         }
