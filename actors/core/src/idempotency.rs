@@ -1,7 +1,8 @@
-//! `Idempotency-Key`: the first answer is stored in the batch that creates what it tells of, and given again for 24 h.
+//! `Idempotency-Key`: the first response is stored in the batch that creates its resource, and returned again for 24 h.
 //!
-//! Whoever creates something for a caller asks [`Idempotency::replay`] first and adds [`Idempotency::op`] to its batch.
-//! Both in one actor's turn: so of two that race, the second finds the first one's answer.
+//! A feature that creates something for a caller calls [`Idempotency::replay`] first and adds [`Idempotency::op`] to
+//! its batch, both in the same message handler. Of two concurrent requests, the second one therefore finds the response
+//! to the first.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,69 +13,72 @@ use serde_json::Value;
 
 use crate::{Error, Kind, Millis};
 
-/// How long an answer is given again.
-pub const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
+/// Time for which a response is kept.
+pub const RETENTION: Duration = Duration::from_secs(24 * 3600);
 
-/// Answers read at a time.
+/// Responses read per page.
 const PAGE: usize = 500;
 
-/// A request that names itself.
+/// An `Idempotency-Key` and the request it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
-    /// Whose key it is: `usr_…`, `key_…`, `dev_…`.
+    /// The key's owner: `usr_…`, `key_…` or `dev_…`.
     pub principal: String,
     /// 1 to 255 visible ASCII characters.
     pub key: String,
-    /// SHA-256 of route and body: the same key with another body is a conflict.
+    /// SHA-256 of route and body: reusing a key with another body is a conflict.
     pub digest: [u8; 32],
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct StoredResponse {
     at: Millis,
     digest: [u8; 32],
-    /// The `data` of the answer.
-    answer: Value,
+    /// The `data` of the response.
+    #[serde(rename = "answer")]
+    response: Value,
 }
 
-impl Record for Kept {
+impl Record for StoredResponse {
     const TREE: Tree = Tree::Idempotency;
     const SCHEMA: u16 = 1;
     const ENCODING: Encoding = Encoding::Json;
 }
 
 impl Idempotency {
-    fn place(&self) -> Vec<u8> {
+    fn storage_key(&self) -> Vec<u8> {
         [self.principal.as_bytes(), b"/", self.key.as_bytes()].concat()
     }
 
-    /// The first answer, where there was one within 24 h.
+    /// Returns the first response, if there was one within 24 h.
     ///
     /// # Errors
-    /// `IdempotencyConflict` where the key was used with another body.
+    ///
+    /// `IdempotencyConflict` if the key was used with another body.
     pub fn replay(&self, store: &StoreHandle, now: Millis) -> Result<Option<Value>, Error> {
-        let Some(rec) = store.get(Tree::Idempotency, &self.place())? else { return Ok(None) };
-        let kept = Kept::decode(&rec)?;
-        if now.since(kept.at) >= KEPT_FOR {
+        let Some(rec) = store.get(Tree::Idempotency, &self.storage_key())? else { return Ok(None) };
+        let stored = StoredResponse::decode(&rec)?;
+        if now.since(stored.at) >= RETENTION {
             return Ok(None);
         }
-        if kept.digest != self.digest {
+        if stored.digest != self.digest {
             return Err(reused());
         }
-        Ok(Some(kept.answer))
+        Ok(Some(stored.response))
     }
 
-    /// The write that belongs into the batch that creates.
+    /// Returns the write to add to the batch that creates the resource.
     ///
     /// # Errors
-    /// The answer is too large to be stored.
-    pub fn op(&self, now: Millis, answer: Value) -> Result<Op, StoreError> {
-        let kept = Kept { at: now, digest: self.digest, answer };
-        Ok(Op::Put { tree: Tree::Idempotency, key: self.place(), rec: kept.encode()? })
+    ///
+    /// Fails if the response is too large to be stored.
+    pub fn op(&self, now: Millis, response: Value) -> Result<Op, StoreError> {
+        let stored = StoredResponse { at: now, digest: self.digest, response };
+        Ok(Op::Put { tree: Tree::Idempotency, key: self.storage_key(), rec: stored.encode()? })
     }
 }
 
-/// First answers whose decisions are not durable yet, of an actor that writes through a journal.
+/// First responses of an actor whose decisions are not durable yet.
 #[derive(Debug, Default)]
 pub struct PendingAnswers(HashMap<(String, String), PendingAnswer>);
 
@@ -87,7 +91,7 @@ struct PendingAnswer {
 }
 
 impl PendingAnswers {
-    /// The first answer to the same request, stored or about to be.
+    /// Returns the first response to the same request, stored or pending.
     ///
     /// # Errors
     /// `IdempotencyConflict` where the key was used with another body; it cannot be read.
@@ -99,13 +103,13 @@ impl PendingAnswers {
         }
     }
 
-    /// Keeps the first answer to a request until the decision that stores it is durable.
+    /// Keeps the first response to a request until the decision that stores it is durable.
     pub fn insert(&mut self, request: &Idempotency, answer: Value, decision: u64) {
         let pending = PendingAnswer { digest: request.digest, answer, decision };
         self.0.insert((request.principal.clone(), request.key.clone()), pending);
     }
 
-    /// Forgets the answers that are stored, given the last durable decision.
+    /// Drops the responses that are stored, given the number of the last durable decision.
     pub fn settle(&mut self, durable: u64) {
         self.0.retain(|_, pending| pending.decision > durable);
     }
@@ -115,44 +119,47 @@ fn reused() -> Error {
     Error::new(Kind::IdempotencyConflict, "this Idempotency-Key was used with another body: take a new one")
 }
 
-/// Deletes answers past their time, a page at a time from `from`; gives where to go on.
+/// Deletes expired responses, one page at a time beginning at `from`; returns the start of the next page.
 ///
 /// # Errors
-/// The store refuses.
+///
+/// Returns the error of the store.
 pub async fn sweep(store: &StoreHandle, now: Millis, from: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, StoreError> {
-    let (ops, next) = page(store, Vec::new(), from, |kept| now.since(kept.at) >= KEPT_FOR)?;
+    let (ops, next) = page(store, Vec::new(), from, |kept| now.since(kept.at) >= RETENTION)?;
     if !ops.is_empty() {
         store.commit(Batch { ops, ..Batch::default() }).await?;
     }
     Ok(next)
 }
 
-/// The writes that take a principal's answers of some sort back, a page at a time from `from`; and where to go on.
+/// Returns the writes that delete those responses of a principal for which `matches` returns true, one page at a time
+/// beginning at `from`, and the start of the next page.
 ///
 /// # Errors
-/// They cannot be read.
-pub fn kept_of(
+///
+/// Fails if the responses cannot be read.
+pub fn delete_ops_of(
     store: &StoreHandle,
     principal: &str,
     from: Option<Vec<u8>>,
-    sort: impl Fn(&Value) -> bool,
+    matches: impl Fn(&Value) -> bool,
 ) -> Result<(Vec<Op>, Option<Vec<u8>>), StoreError> {
-    page(store, format!("{principal}/").into_bytes(), from, |kept| sort(&kept.answer))
+    page(store, format!("{principal}/").into_bytes(), from, |kept| matches(&kept.response))
 }
 
-/// The writes that delete the kept answers of a page that `matches`, and where the next page starts. One that cannot be
-/// decoded stays.
+/// Returns the deletions of a page's responses for which `matches` holds, and the start of the next page. A response that
+/// cannot be decoded stays.
 fn page(
     store: &StoreHandle,
     prefix: Vec<u8>,
     from: Option<Vec<u8>>,
-    matches: impl Fn(&Kept) -> bool,
+    matches: impl Fn(&StoredResponse) -> bool,
 ) -> Result<(Vec<Op>, Option<Vec<u8>>), StoreError> {
     let mut entries = store.entries(Tree::Idempotency, prefix, PageRequest::of(PAGE).starting_at(from));
     let mut ops = Vec::new();
     for entry in entries.by_ref().take(PAGE) {
         let (key, rec) = entry?;
-        if Kept::decode(&rec).is_ok_and(|kept| matches(&kept)) {
+        if StoredResponse::decode(&rec).is_ok_and(|kept| matches(&kept)) {
             ops.push(Op::Delete { tree: Tree::Idempotency, key });
         }
     }
@@ -169,7 +176,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_answer_is_given_again_for_a_day_to_the_same_body_only() {
+    async fn a_response_is_replayed_for_a_day_for_the_same_body_only() {
         let store: StoreHandle = Arc::new(MemStore::default());
         let now = Millis(1_767_225_600_000);
         let asked = Idempotency { principal: "usr_1".into(), key: "k".into(), digest: [1; 32] };
@@ -180,8 +187,8 @@ mod tests {
         let other = Idempotency { digest: [2; 32], ..asked.clone() };
         assert_eq!(other.replay(&store, now).unwrap_err().kind, Kind::IdempotencyConflict);
         let stranger = Idempotency { principal: "usr_2".into(), ..other };
-        assert_eq!(stranger.replay(&store, now), Ok(None), "keys are each principal's own");
-        let over = now.plus(KEPT_FOR);
+        assert_eq!(stranger.replay(&store, now), Ok(None), "keys are scoped to the principal");
+        let over = now.plus(RETENTION);
         assert_eq!(asked.replay(&store, over), Ok(None));
         sweep(&store, over, None).await.unwrap();
         assert_eq!(store.get(Tree::Idempotency, b"usr_1/k").unwrap(), None);

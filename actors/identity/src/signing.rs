@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorContext, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
-use muster_auth::{Change, KeyRing, KeySet, Policy};
+use muster_auth::{KeyRing, KeySet, RotationPolicy, SigningKeyChange};
 use muster_store::{Op, StoreHandle};
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
@@ -23,13 +23,13 @@ const TICK: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub(super) struct SigningOptions {
     pub folder: PathBuf,
-    pub policy: Policy,
+    pub policy: RotationPolicy,
     pub store: StoreHandle,
     pub clock: Clock,
     pub publish: watch::Sender<Option<Arc<KeySet>>>,
 }
 
-type Rotated = Result<Vec<Change>, Error>;
+type Rotated = Result<Vec<SigningKeyChange>, Error>;
 
 /// Owns the signing keys.
 pub(super) struct Signing {
@@ -49,13 +49,13 @@ struct Turn {
 
 /// Changes that somebody asked for, whose entries in the audit log are not durable yet.
 pub(super) struct Noted {
-    changes: Vec<Change>,
+    changes: Vec<SigningKeyChange>,
     reply: oneshot::Sender<Rotated>,
 }
 
 /// Makes the next key, which signs once every verifier had time to learn of it.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<Change>, Error>")]
+#[rtype(result = "Result<Vec<SigningKeyChange>, Error>")]
 pub(super) struct Rotate {
     pub by: By,
 }
@@ -138,7 +138,7 @@ impl Signing {
     /// where the store is read-only.
     fn note(
         &mut self,
-        changes: Vec<Change>,
+        changes: Vec<SigningKeyChange>,
         by: &By,
         reply: Option<oneshot::Sender<Rotated>>,
         context: &mut Context<Self>,
@@ -155,12 +155,12 @@ impl Signing {
         }
     }
 
-    fn entry(&self, change: &Change, by: &By) -> Result<Op, Error> {
+    fn entry(&self, change: &SigningKeyChange, by: &By) -> Result<Op, Error> {
         let (action, kid) = match change {
-            Change::Published { kid, .. } => ("signing_key_published", kid),
-            Change::Promoted { kid, .. } => ("signing_key_promoted", kid),
-            Change::Dropped { kid } => ("signing_key_dropped", kid),
-            Change::Revoked { kid } => ("signing_key_revoked", kid),
+            SigningKeyChange::Published { kid, .. } => ("signing_key_published", kid),
+            SigningKeyChange::Promoted { kid, .. } => ("signing_key_promoted", kid),
+            SigningKeyChange::Dropped { kid } => ("signing_key_dropped", kid),
+            SigningKeyChange::Revoked { kid } => ("signing_key_revoked", kid),
         };
         tracing::info!(action, %kid, "signing keys changed");
         Ok(AuditEntry::new(self.options.clock.now(), by.id(), action, kid, json!(null)).op()?)

@@ -28,7 +28,7 @@ use super::telemetry::Telemetry;
 use super::turn::{Staged, Turn, no_device};
 use crate::geofence::{Observation, SubjectKind, Watcher};
 use crate::journal::Incarnations;
-use muster_core::event::{Latest, Publisher};
+use muster_core::event::{LatestValue, Publisher};
 use muster_core::idempotency::PendingAnswers;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
@@ -236,7 +236,7 @@ impl DeviceActor {
     pub(super) fn latest(&self, device: &str, key: &str, at: Millis, data: &impl serde::Serialize) {
         let Ok(data) = to_raw_value(data) else { return };
         let (channel, name) = (format!("devices:{device}:telemetry"), "device.telemetry".to_owned());
-        self.parts.publisher.latest(Latest { channel, name, at, key: key.to_owned(), data });
+        self.parts.publisher.publish_latest(LatestValue { channel, name, at, key: key.to_owned(), data });
     }
 
     /// A device's readings, read back where they are not in memory.

@@ -19,7 +19,7 @@ use super::write::{events, ops};
 use crate::alert::AlertRecord;
 use crate::geofence::{Observation, Watcher};
 use crate::journal::Incarnations;
-use muster_core::event::{Event, Publisher, Review};
+use muster_core::event::{ChannelRestriction, Event, Publisher};
 use muster_core::idempotency::PendingAnswers;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
@@ -66,7 +66,7 @@ impl From<Reply<()>> for IncidentEffect {
 /// What a change means for others.
 #[derive(Debug)]
 pub struct Announcement {
-    reviews: Vec<Review>,
+    reviews: Vec<ChannelRestriction>,
     moved: Vec<Observation>,
     events: Vec<Event>,
 }
@@ -148,7 +148,7 @@ impl IncidentActor {
 
     fn announce(&self, Announcement { reviews, moved, events }: Announcement) {
         // Before the events: who may no longer see the incident does not get what comes then.
-        reviews.into_iter().for_each(|review| self.options.publisher.review(review));
+        reviews.into_iter().for_each(|review| self.options.publisher.restrict(review));
         if let Some(watcher) = &self.options.watcher {
             moved.into_iter().for_each(|place| watcher.observe(place));
         }
