@@ -53,7 +53,14 @@ const fn allowed(package: &'static str, normal: &'static [&'static str]) -> Allo
 /// Every crate of the workspace has a row. `crates/*` stands for all libraries, `actors/*` for all crates of actors.
 const ALLOWED: &[Allowed] = &[
     // The server.
-    allowed("muster", &["actors/*", "crates/*", "muster-engines"]),
+    Allowed {
+        package: "muster",
+        normal: &["actors/*", "crates/*", "muster-engines", "muster-cli"],
+        dev: &["muster-simulate"],
+    },
+    // The command line reads the store offline and creates keys and people with the types of their crates.
+    allowed("muster-cli", &["muster-core", "muster-identity", "muster-simulate", "crates/*"]),
+    allowed("muster-simulate", &["crates/*"]),
     // Actors, one crate for each domain.
     allowed("muster-core", &["muster-store"]),
     allowed("muster-identity", &["muster-core", "crates/*"]),

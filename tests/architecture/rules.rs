@@ -171,7 +171,7 @@ fn is_edge(path: &str) -> bool {
 /// The configuration, the command line, and programs and build scripts of their own.
 fn reads_settings(path: &str) -> bool {
     in_module(path, "src/config")
-        || in_module(path, "src/cli")
+        || path.starts_with("cli/")
         || path == "src/main.rs"
         || path.ends_with("build.rs")
         || path.contains("src/bin/")
