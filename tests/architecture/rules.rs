@@ -168,13 +168,9 @@ fn is_edge(path: &str) -> bool {
     in_module(path, "src/http") || in_module(path, "src/ws")
 }
 
-/// The configuration, the command line, and programs and build scripts of their own.
+/// The configuration, and programs and build scripts of their own.
 fn reads_settings(path: &str) -> bool {
-    in_module(path, "src/config")
-        || path.starts_with("cli/")
-        || path == "src/main.rs"
-        || path.ends_with("build.rs")
-        || path.contains("src/bin/")
+    in_module(path, "src/config") || path.ends_with("build.rs") || path.contains("src/bin/")
 }
 
 /// A `state` module, or a file whose header contains the word `Pure`.

@@ -162,7 +162,7 @@ fn settings() -> Vec<Sample> {
             ("crates/providers/src/openai/mod.rs", "use std::{collections::BTreeMap, env as surroundings};"),
             ("src/config/overrides.rs", "use std::{collections::BTreeMap, env as surroundings};"),
         ),
-        sample(env, ("src/app.rs", "use std::env::args;"), ("cli/src/lib.rs", "use std::env::args;")),
+        sample(env, ("src/app.rs", "use std::env::args;"), ("crates/store/src/bin/burst.rs", "use std::env::args;")),
         sample(
             env,
             ("crates/models/src/helper.rs", "fn dir() { std::env::temp_dir(); }"),
