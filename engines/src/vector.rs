@@ -1,4 +1,4 @@
-//! Reference vectors: what each engine must give for one input, from the catalogue. `vectors.json` has the whole
+//! Reference vectors: what each engine must give for one input, from the catalogue. `catalogue/vectors.json` has the whole
 //! catalogue's; those of engines that this build lacks are left aside.
 
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ fn exactly() -> f64 {
 
 static VECTORS: LazyLock<HashMap<String, Vector>> = LazyLock::new(|| {
     // A test reads them, and finds one for each engine.
-    let all: Vec<Vector> = serde_json::from_str(include_str!("../vectors.json")).unwrap_or_default();
+    let all: Vec<Vector> = serde_json::from_str(include_str!("../catalogue/vectors.json")).unwrap_or_default();
     let built = all.into_iter().filter(|vector| by_id(&vector.engine).is_some());
     built.map(|vector| (vector.engine.clone(), vector)).collect()
 });

@@ -14,7 +14,7 @@ use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis};
 use muster_memory::{
     Embedder, EntryId, EntryRecord, IndexAsk, IndexHealth, IndexOptions, IndexStats, Indexes, Mode, ModelTag, Owner,
-    Place, Readiness, Searcher, Space, VectorRecord, Vectors, entry_key, vector_key,
+    Place, Query, Readiness, Searcher, Space, VectorRecord, Vectors, entry_key, vector_key,
 };
 use muster_store::{Batch, Options, Record, SledStore, StoreHandle, Tree as StoreTree};
 
@@ -163,17 +163,13 @@ async fn searches(indexes: &Indexes, mode: Mode) -> Outcome<()> {
         let ask = IndexAsk {
             owner: Owner::new("key_1"),
             namespace: Some("default".into()),
-            query: words.join(" ").into(),
-            mode,
-            offset: 0,
-            limit: 10,
-            tags_all: if number % 2 == 0 { vec![] } else { vec!["tag3".to_owned()] },
-            tags_any: vec![],
-            key_prefix: None,
-            thread: None,
-            min_score: None,
-            half_life: None,
-            mmr: None,
+            query: Query {
+                text: words.join(" ").into(),
+                mode,
+                limit: 10,
+                tags_all: if number % 2 == 0 { vec![] } else { vec!["tag3".to_owned()] },
+                ..Query::default()
+            },
             now: Millis(2),
         };
         let begun = Instant::now();

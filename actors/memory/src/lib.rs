@@ -39,14 +39,15 @@ pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors
 pub use facade::{Memory, MemoryOptions};
 pub use index::{IndexOptions, IndexStats, Indexes, Ranking, ShardStats};
 pub use messages::{
-    Forgotten, Hit, IndexState, ListAsk, Mode, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
+    Forgotten, FoundEntry, IndexState, ListAsk, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
     StoreReply,
 };
+pub use muster_retrieval::{Explain, Hit, Mode, Query};
 pub use names::{MAX_KEY, MAX_NAME, NAMESPACE, Unfit, is_namespace, unfit};
 pub use place::{change as change_key, entry as entry_key, of_owner, of_space, vector as vector_key};
 pub use port::{
-    Applied, AppliedKind, Candidate, Candidates, Explain, Highlight, Index, IndexAsk, IndexFigures, IndexHealth,
-    IndexSink, NewVector, PutVectors, Searcher, Taken,
+    Applied, AppliedKind, Candidate, Candidates, Highlight, Index, IndexAsk, IndexFigures, IndexHealth, IndexSink,
+    NewVector, PutVectors, Searcher, Taken,
 };
 pub use record::{Change, EntryId, EntryRecord, Kept, NoEntryId, Owner, Place, Space, Tally, VectorRecord};
 pub use settings::{DEFAULT_NAMESPACE, MemorySettings};

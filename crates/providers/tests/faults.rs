@@ -10,10 +10,9 @@ mod support;
 
 use std::time::{Duration, SystemTime};
 
+use jiff::Timestamp;
 use muster_providers::{Adapter, ClientFault, Fault, FaultClass, Phase, Timeouts};
 use support::{KEY, LONG, SHORT, adapter, adapter_at, answering, call, call_within, http, serve};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc2822;
 use tokio::net::TcpListener;
 
 /// The fault of a call in either mode.
@@ -127,8 +126,8 @@ async fn retry_after_is_read_as_seconds_as_date_and_as_milliseconds() {
     for fault in faults_of(with("Retry-After: 7\r\nretry-after-ms: 6500\r\n")).await {
         assert_eq!(fault.retry_after, Some(Duration::from_millis(6500)));
     }
-    let date = OffsetDateTime::from(SystemTime::now() + Duration::from_secs(100));
-    let date = date.format(&Rfc2822).unwrap().replace("+0000", "GMT");
+    let date = Timestamp::try_from(SystemTime::now() + Duration::from_secs(100)).unwrap();
+    let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT");
     for fault in faults_of(with(&format!("Retry-After: {date}\r\n"))).await {
         let wait = fault.retry_after.unwrap().as_secs();
         assert!((60..=100).contains(&wait), "{wait}");

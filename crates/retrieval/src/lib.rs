@@ -23,6 +23,6 @@ pub use collection::{Collection, CollectionOptions, DecodeError, Document, passa
 pub use doc_no::DocNo;
 pub use filter::Filter;
 pub use highlight::{Highlight, highlights};
-pub use rank::{Explain, Found, Hit, Mode, Query, search};
+pub use rank::{Explain, Found, Hit, Mode, Query, QueryContext, search};
 pub use text::{Bm25, Neighbours, Resolved, Statistics, StopWords, TermPart, TextIndex, TextOptions, TextQuery};
 pub use vector::{BadVector, VectorIndex, VectorOptions};

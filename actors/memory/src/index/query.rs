@@ -11,11 +11,10 @@ use tokio::time::Instant;
 use super::actor::{Seat, Shard};
 use super::messages::Search;
 use crate::checkpoint::SlotNumber;
-use crate::messages::Mode;
 use crate::port::{Candidate, Candidates, IndexAsk, IndexHealth};
-use crate::record::{EntryId, Space};
+use crate::record::Space;
 use muster_core::{Error, Kind};
-use muster_retrieval::{self as ranked, Collection, Found, Query};
+use muster_retrieval::{Collection, Found, Hit, QueryContext};
 
 /// More searches wait than can be answered in time.
 pub(super) fn busy() -> Error {
@@ -43,29 +42,13 @@ impl Shard {
         let seat = self.slots.get(&SlotNumber::of(&ask.owner));
         let (spaces, collections): (Vec<&Space>, Vec<&Collection>) =
             seat.map_or_else(Vec::new, |it| scope(it, ask)).into_iter().unzip();
-        let millis = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-        let query = Query {
-            text: &ask.query,
+        let context = QueryContext {
             vector,
-            mode: match ask.mode {
-                Mode::Hybrid => ranked::Mode::Hybrid,
-                Mode::Text => ranked::Mode::Text,
-                Mode::Semantic => ranked::Mode::Semantic,
-            },
-            limit: ask.limit,
-            offset: ask.offset,
-            tags_all: &ask.tags_all,
-            tags_any: &ask.tags_any,
-            key_prefix: ask.key_prefix.as_deref(),
-            thread: ask.thread.as_deref(),
             now: i64::try_from(ask.now.0).unwrap_or(i64::MAX),
             include_expired: false,
-            min_score: ask.min_score,
-            half_life_ms: ask.half_life.map(millis),
-            mmr: ask.mmr,
             alpha: Some(self.kit.ranking.alpha),
         };
-        let found = ranked::search(&collections, &query);
+        let found = muster_retrieval::search(&collections, &ask.query, &context);
         let health = match self.shown() {
             Some(shown) if seat.is_some_and(|seat| seat.coming.is_some()) => shown.health(),
             // What it missed could not be read.
@@ -95,37 +78,15 @@ fn scope<'a>(seat: &'a Seat, ask: &'a IndexAsk) -> Vec<(&'a Space, &'a Collectio
 }
 
 fn candidates(found: Found, spaces: &[&Space], index: IndexHealth) -> Candidates {
-    let of = |hit: ranked::Hit| {
-        Some(Candidate {
-            namespace: Arc::clone(&spaces.get(hit.collection)?.namespace),
-            id: EntryId(hit.id),
-            version: hit.version,
-            language: hit.language,
-            score: hit.score,
-            text: hit.text,
-            semantic: hit.semantic,
-            explain: serde_json::to_value(&hit.explain).unwrap_or_default(),
-            prev: hit.prev.map(EntryId),
-            next: hit.next.map(EntryId),
-        })
-    };
+    let of = |hit: Hit| Some(Candidate { namespace: Arc::clone(&spaces.get(hit.collection)?.namespace), hit });
     let mut hits: Vec<Candidate> = found.hits.into_iter().filter_map(of).collect();
     let found_of = hits.len();
     // While a slot is loaded an entry may be in two collections: the later version counts.
-    let mut latest: BTreeMap<EntryId, u32> = BTreeMap::new();
-    for hit in &hits {
+    let mut latest: BTreeMap<u128, u32> = BTreeMap::new();
+    for Candidate { hit, .. } in &hits {
         latest.entry(hit.id).and_modify(|version| *version = hit.version.max(*version)).or_insert(hit.version);
     }
-    hits.retain(|hit| latest.get(&hit.id) == Some(&hit.version) && latest.remove(&hit.id).is_some());
-    Candidates {
-        total: found.total - (found_of - hits.len()).min(found.total),
-        hits,
-        mode: match found.mode {
-            ranked::Mode::Hybrid => Mode::Hybrid,
-            ranked::Mode::Text => Mode::Text,
-            ranked::Mode::Semantic => Mode::Semantic,
-        },
-        warnings: found.warnings,
-        index,
-    }
+    hits.retain(|Candidate { hit, .. }| latest.get(&hit.id) == Some(&hit.version) && latest.remove(&hit.id).is_some());
+    let total = found.total - (found_of - hits.len()).min(found.total);
+    Candidates { hits, total, mode: found.mode, warnings: found.warnings, index }
 }

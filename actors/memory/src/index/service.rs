@@ -17,12 +17,12 @@ use super::ranking::Ranking;
 use super::shards::Shards;
 use super::stats::IndexStats;
 use crate::embed::{Embedder, Embedding, ModelTag, Readiness};
-use crate::messages::Mode;
 use crate::port::{Applied, Candidates, IndexAsk, IndexFigures, IndexHealth, IndexSink, PutVectors, Searcher, Taken};
 use crate::record::Owner;
 use crate::stored;
 use muster_core::supervise::Group;
 use muster_core::{Clock, Error};
+use muster_retrieval::Mode;
 
 /// How the indexes are set up.
 #[derive(Clone)]
@@ -143,9 +143,9 @@ impl Searcher for Indexes {
         async move {
             let until = Instant::now() + this.options.patience;
             let (mut vector, mut without) = (None, None);
-            if ask.mode != Mode::Text && !ask.query.is_empty() {
+            if ask.query.mode != Mode::Text && !ask.query.text.is_empty() {
                 let patience = this.options.model_patience.min(this.options.patience / 2);
-                match this.embedding.query(&ask.query, patience).await {
+                match this.embedding.query(&ask.query.text, patience).await {
                     Ok(found) => vector = Some(found),
                     Err(why) => without = Some(format!("ranked by words alone: {why}")),
                 }

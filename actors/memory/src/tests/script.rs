@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, pending, ready};
-use muster_retrieval::Language;
+use muster_retrieval::{Explain, Hit, Language};
 
 use crate::{
     Applied, AppliedKind, Candidate, Candidates, EntryRecord, IndexAsk, IndexFigures, IndexHealth, IndexSink, Mode,
@@ -58,15 +58,32 @@ impl Script {
 pub(super) fn candidate(of: &EntryRecord) -> Candidate {
     Candidate {
         namespace: Arc::clone(&of.place.space.namespace),
-        id: of.id,
-        version: of.version,
-        language: Language::default(),
-        score: 0.5,
-        text: Some(1.0),
+        hit: Hit {
+            collection: 0,
+            id: of.id.0,
+            version: of.version,
+            language: Language::default(),
+            score: 0.5,
+            text: Some(1.0),
+            semantic: None,
+            explain: unexplained(),
+            prev: None,
+            next: None,
+        },
+    }
+}
+
+fn unexplained() -> Explain {
+    Explain {
+        text: None,
         semantic: None,
-        explain: serde_json::Value::Null,
-        prev: None,
-        next: None,
+        alpha: 0.0,
+        fused: 0.0,
+        importance: 0.0,
+        best: 0.0,
+        decay: 1.0,
+        likeness: None,
+        score: 0.5,
     }
 }
 
@@ -84,7 +101,7 @@ impl IndexSink for Script {
 impl Searcher for Script {
     /// Of what a test said, the part that is asked for.
     fn search(&self, ask: IndexAsk) -> BoxFuture<'static, Result<Candidates, Error>> {
-        let (offset, limit) = (ask.offset, ask.limit);
+        let (offset, limit) = (ask.query.offset, ask.query.limit);
         self.asked.lock().unwrap().push(ask);
         let Some(found) = self.found.lock().unwrap().pop_front() else {
             return ready(Err(Error::new(Kind::Unavailable, "the index is down"))).boxed();

@@ -1,15 +1,12 @@
 //! What comments and docstrings say, without their marks.
 
 use crate::code::language::Language;
-#[cfg(feature = "ast")]
 use crate::code::syntax::text;
-#[cfg(feature = "ast")]
 use tree_sitter::Node;
 
 /// The longest doc, in characters.
 const MAX_DOC: usize = 2_000;
 /// Comments that may stand before a docstring.
-#[cfg(feature = "ast")]
 const BEFORE: u32 = 8;
 
 /// What the comments before a definition say; in Rust and Java only those that are meant as documentation.
@@ -46,7 +43,6 @@ fn without_marks(comment: &str) -> String {
 }
 
 /// A Python definition's docstring.
-#[cfg(feature = "ast")]
 pub(super) fn docstring(node: Node<'_>, source: &str, language: Language) -> Option<String> {
     if language != Language::Python {
         return None;

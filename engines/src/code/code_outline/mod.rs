@@ -1,21 +1,15 @@
 //! q189: code outline.
 
-#[cfg(feature = "ast")]
 mod definitions;
 mod doc;
-// Also where it is only compared with the grammars.
-#[cfg(any(test, not(feature = "ast")))]
-mod lexical;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "ast")]
 mod walk;
 
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "ast")]
 use super::syntax;
 use crate::engine::call;
 use crate::{Context, Engine, Failure, Family, Nature};
@@ -38,7 +32,7 @@ pub static ENGINE: Engine = Engine {
         "errors:integer:-",
         "language:string:-",
     ],
-    method: "tree-sitter grammars with tags queries per language; parse-error node count. A build without the grammars reads words, brackets and indentation, and says so in a warning.",
+    method: "tree-sitter grammars with tags queries per language; parse-error node count.",
     reference: "tree-sitter tags.scm corpora of each grammar; Language Server Protocol 3.17 SymbolKind",
     example: r#"{
         "source": "use std::fmt;\n\n/// A point.\npub struct Point { x: f64 }\n\nimpl Point {\n    /// Where it is.\n    pub fn x(&self) -> f64 { self.x }\n}\n",
@@ -54,7 +48,6 @@ const MAX_SYMBOLS: usize = 10_000;
 /// The longest signature, in characters.
 const MAX_SIGNATURE: usize = 300;
 /// The widest error, in parts, around which symbols are looked for: a query's time grows with its square.
-#[cfg(feature = "ast")]
 const MAX_ERROR: u32 = 4_000;
 
 #[derive(Deserialize)]
@@ -90,12 +83,6 @@ struct Symbol {
     parent: String,
 }
 
-#[cfg(not(feature = "ast"))]
-fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
-    lexical::outline(&input, context)
-}
-
-#[cfg(feature = "ast")]
 fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
     let (language, tree) = syntax::choose(&input.source, &input.language, input.filename.as_deref(), context)?;
     let errors = syntax::errors(&tree);

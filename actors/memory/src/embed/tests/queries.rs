@@ -8,13 +8,13 @@ use actix_rt::Arbiter;
 use super::model::{Mood, Words};
 use crate::index::Indexes;
 use crate::index::tests::site::*;
-use crate::messages::Mode;
 use crate::port::{Candidates, Searcher};
 use muster_core::test_world;
+use muster_retrieval::Mode;
 
 async fn hybrid(indexes: &Indexes, query: &str) -> Candidates {
     let mut ask = ask("key_1", query);
-    ask.mode = Mode::Hybrid;
+    ask.query.mode = Mode::Hybrid;
     indexes.search(ask).await.unwrap()
 }
 

@@ -10,11 +10,11 @@ use super::model::{Mood, Words};
 use crate::IndexOptions;
 use crate::index::Indexes;
 use crate::index::tests::site::*;
-use crate::messages::Mode;
 use crate::port::Searcher;
 use crate::record::Owner;
 use muster_core::supervise::Tree;
 use muster_core::test_world;
+use muster_retrieval::Mode;
 
 async fn start(site: &Arc<Site>, tree: &Tree, model: &Arc<Words>) -> (Indexes, Arc<Writer>) {
     let indexes = site.start_with(tree, site.options(model)).await;
@@ -38,10 +38,10 @@ async fn vectors(indexes: &Indexes, count: u64) {
 /// Keys by meaning, best first.
 async fn alike(indexes: &Indexes, owner: &str, query: &str) -> Vec<u128> {
     let mut ask = ask(owner, query);
-    (ask.mode, ask.limit) = (Mode::Semantic, 3);
+    (ask.query.mode, ask.query.limit) = (Mode::Semantic, 3);
     let found = indexes.search(ask).await.unwrap();
     assert_eq!(found.mode, Mode::Semantic, "{:?}", found.warnings);
-    found.hits.iter().map(|hit| hit.id.0 >> 80).collect()
+    found.hits.iter().map(|found| found.hit.id >> 80).collect()
 }
 
 #[test]

@@ -64,7 +64,7 @@ async fn seen(indexes: &Indexes) -> Seen {
             let mut ask = ask(space.owner.as_str(), text);
             ask.namespace = Some(Arc::clone(&space.namespace));
             let found = crate::port::Searcher::search(indexes, ask).await.unwrap();
-            all.insert((number, word), found.hits.iter().map(|hit| (hit.id.0, hit.version)).collect());
+            all.insert((number, word), found.hits.iter().map(|found| (found.hit.id, found.hit.version)).collect());
         }
     }
     (all, indexes.stats().await.vectors)

@@ -9,12 +9,12 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use muster_retrieval::{Mode, Query};
 use muster_store::{Batch, MemStore, Rec, Record, StoreHandle, Tree as StoreTree};
 use tempfile::TempDir;
 
 use crate::embed::tests::model::Words;
 use crate::index::{IndexOptions, Indexes};
-use crate::messages::Mode;
 use crate::port::*;
 use crate::record::*;
 use crate::{place, stored};
@@ -201,17 +201,7 @@ pub(crate) fn ask(owner: &str, query: &str) -> IndexAsk {
     IndexAsk {
         owner: Owner::new(owner),
         namespace: None,
-        query: Arc::from(query),
-        mode: Mode::Text,
-        offset: 0,
-        limit: 100,
-        tags_all: vec![],
-        tags_any: vec![],
-        key_prefix: None,
-        thread: None,
-        min_score: None,
-        half_life: None,
-        mmr: None,
+        query: Query { text: query.into(), mode: Mode::Text, limit: 100, ..Query::default() },
         now: test_world::START,
     }
 }
@@ -219,7 +209,7 @@ pub(crate) fn ask(owner: &str, query: &str) -> IndexAsk {
 /// Identifiers and versions of what is found by words.
 pub(crate) async fn found(indexes: &Indexes, owner: &str, query: &str) -> BTreeSet<(u128, u32)> {
     let candidates = indexes.search(ask(owner, query)).await.unwrap();
-    candidates.hits.iter().map(|hit| (hit.id.0 >> 80, hit.version)).collect()
+    candidates.hits.iter().map(|found| (found.hit.id >> 80, found.hit.version)).collect()
 }
 
 /// The writer's part in storing vectors.
