@@ -112,22 +112,37 @@ pub enum Wrong {
 pub enum Failure {
     /// The input does not match the engine's fields.
     #[error("the input is not what this engine takes")]
-    Invalid { problems: Vec<Problem> },
+    Invalid {
+        /// All problems found.
+        problems: Vec<Problem>,
+    },
     /// A path leads out of the workspace folder.
     #[error("{path} is outside of the workspace folder: only paths within it may be read")]
-    Outside { path: String },
+    Outside {
+        /// The path.
+        path: String,
+    },
     /// A path of the workspace does not exist.
     #[error("there is nothing at {path} in the workspace folder")]
-    NotFound { path: String },
+    NotFound {
+        /// The path.
+        path: String,
+    },
     /// No workspace folder is configured.
     #[error("no workspace folder is set up: the operator can set [workspace] path")]
     NoWorkspace,
     /// The input is well-formed but exceeds a limit, such as the number of results.
     #[error("{message}")]
-    TooLarge { message: String },
+    TooLarge {
+        /// Which limit, and how to stay within it.
+        message: String,
+    },
     /// An internal error.
     #[error("{message}")]
-    Internal { message: String },
+    Internal {
+        /// What failed.
+        message: String,
+    },
 }
 
 impl Failure {

@@ -5,6 +5,8 @@
 //! tests are derived from it. Engines are pure: the same input gives the same output, and only `workspace` engines read
 //! files. They use no actor, network or clock.
 
+#![warn(missing_docs)]
+
 pub mod context;
 pub mod engine;
 pub mod grammar;
