@@ -1,4 +1,4 @@
-//! Against the catalogue's vectors, and its schemas where they are at hand.
+//! Compares the engines with the catalogue's vectors and schemas.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ fn catalogue(file: &str) -> Option<Value> {
     }
 }
 
-/// Without what only people read, and with numbers that are equal written equally.
+/// Drops descriptive text, and writes equal numbers equally.
 fn bare(schema: &Value) -> Value {
     match schema {
         Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), bare(value))).collect(),

@@ -1,4 +1,4 @@
-//! The actor that writes: a thin shell around what a change brings with it, and the order of what was decided.
+//! Writer actor: applies changes in memory and hands decisions to the journal in order.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,33 +25,33 @@ use muster_core::journal::{Journal, Journalled, Landed};
 use muster_core::supervise::BuildError;
 use muster_core::{Error, Kind, Millis};
 
-/// How often it looks at what has expired.
+/// Interval at which expired entries are swept.
 const TICK: Duration = Duration::from_secs(1);
-/// How long an answer waits for the indexes.
+/// How long a response waits for the indexes.
 const INDEXING: Duration = Duration::from_secs(2);
-/// How long one waits that is not true before they are done.
+/// How long a response waits that is only correct once the indexes are done.
 const PATIENT: Duration = Duration::from_secs(30);
-/// Most bytes that are decided and not durable; with more of them a caller is turned away.
+/// Maximum bytes that are decided but not durable; beyond it, requests are rejected.
 const MAX_UNDURABLE: usize = 64 << 20;
 
-/// Writes entries.
+/// Writes entries. The only writer of semantic memory.
 pub(super) struct MemoryWriter {
     pub(super) options: MemoryOptions,
     journal: Journal<Decision>,
-    /// What stands at places of which a decision is not durable yet, and that decision's number.
+    /// Entries at places whose last decision is not durable yet, with that decision's number.
     overlay: HashMap<Place, (u64, Option<Arc<EntryRecord>>)>,
     pub(super) tallies: Tallies,
-    /// First answers that are not durable yet.
+    /// First responses that are not durable yet.
     pub(super) answers: HashMap<(String, String), Waiting>,
-    /// Of the last change.
+    /// Number of the last change.
     seq: u64,
-    /// Of the last change that was handed to the indexes. Outlives the actor.
+    /// Number of the last change passed to the indexes. Outlives the actor.
     told: Arc<AtomicU64>,
-    /// What an incarnation before stored, and did not hand over any more.
+    /// Changes that an earlier incarnation stored but did not pass to the indexes.
     untold: Vec<Applied>,
     pub(super) sweep: Sweep,
     pub(super) forgetting: HashMap<Owner, Forgetting>,
-    /// The store takes no more.
+    /// The store has become read-only.
     read_only: bool,
 }
 
@@ -61,11 +61,11 @@ impl std::fmt::Debug for MemoryWriter {
     }
 }
 
-/// Reads back what it needs to go on.
+/// Loads the state needed to continue.
 pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result<MemoryWriter, BuildError> {
     let read_only = options.store.stats().poisoned.is_some();
     if !read_only {
-        // The store writes in order: what an incarnation before handed to it is written before this is.
+        // The store writes in order: whatever an earlier incarnation submitted is written before this record.
         let boot = Rec { schema: 1, bytes: Vec::new() };
         options.store.commit(Batch::put(Tree::MemoryIds, place::BOOT, boot)).await?;
     }
@@ -163,8 +163,10 @@ impl MemoryWriter {
         self.flush(context);
     }
 
+    /// Checks that writes can be accepted.
+    ///
     /// # Errors
-    /// Nothing can be stored now.
+    /// Why nothing can be stored now.
     pub(super) fn room(&self) -> Result<(), Error> {
         let full =
             |message: &str, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
@@ -177,10 +179,10 @@ impl MemoryWriter {
         Ok(())
     }
 
-    /// What stands at a place after everything that was decided, expired or not. Figures of its space are at hand then.
+    /// Returns the entry at a place after all decisions so far, expired or not, and loads the tallies of its space.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The store cannot be read.
     pub(super) fn present(&mut self, place: &Place) -> Result<Option<Arc<EntryRecord>>, StoreError> {
         self.tallies.hold(&self.options.store, &place.space)?;
         match self.overlay.get(place) {
@@ -193,7 +195,7 @@ impl MemoryWriter {
         Turn::new(self.now(), self.seq)
     }
 
-    /// Takes a turn over: from now on it is what the next one finds.
+    /// Applies a turn to the in-memory state, so that the next one sees it.
     pub(super) fn take(&mut self, turn: Turn, into: &mut Decision) {
         for (space, delta) in turn.deltas {
             into.tallies.extend(self.tallies.count(&space, delta));
@@ -207,7 +209,7 @@ impl MemoryWriter {
         }
     }
 
-    /// Hands a decision over to be written.
+    /// Submits a decision for writing.
     pub(super) fn seal(&mut self, mut decision: Decision) {
         let ops = std::mem::take(&mut decision.ops);
         if ops.is_empty() {
@@ -216,13 +218,13 @@ impl MemoryWriter {
         self.journal.push(ops, decision);
     }
 
-    /// What is in memory cannot be stored: started again, the actor has what is.
+    /// The in-memory state cannot be stored: the restarted actor loads the durable state.
     pub(super) fn fault(&mut self, error: &StoreError) {
         tracing::error!(%error, "a change of memory cannot be written");
         self.journal.fail();
     }
 
-    /// Does what waited for a decision to be durable.
+    /// Runs a follow-up of a durable decision.
     fn act(&mut self, then: Then, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
         match then {
             Then::Reply(reply) => replies.soon.push(reply),
@@ -238,7 +240,7 @@ impl MemoryWriter {
         }
     }
 
-    /// Hands durable changes to the indexes, and answers once they have them or that takes too long.
+    /// Passes durable changes to the indexes, and responds once they are indexed or the wait is over.
     fn tell(&self, applied: Vec<Applied>, replies: Replies) {
         let Replies { soon, patient } = replies;
         let Some(last) = applied.last().map(|applied| applied.seq) else {
@@ -251,7 +253,7 @@ impl MemoryWriter {
                 continue;
             }
             let taken = taken.clone();
-            // Beside the actor: its end keeps nobody from an answer that is true.
+            // Runs beside the actor: its end must not withhold a correct response.
             actix_rt::spawn(async move {
                 let taken = tokio::time::timeout(patience, taken).await.unwrap_or(Taken::Partly);
                 replies.into_iter().for_each(|reply| reply(Ok(taken)));
@@ -260,7 +262,7 @@ impl MemoryWriter {
     }
 }
 
-/// Who waits for the indexes to have what is durable.
+/// Responses that wait until the indexes have the durable changes.
 #[derive(Default)]
 struct Replies {
     soon: Vec<Reply>,

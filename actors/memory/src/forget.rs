@@ -1,5 +1,5 @@
-//! Every trace of an owner is deleted, some at a time. A durable mark begins it, so that it goes on after a crash; while
-//! it stands nothing of the owner's is written.
+//! Deletion of all data of an owner, in slices. A durable marker starts it, so that it continues after a crash; while
+//! the marker exists, nothing of the owner's is written.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use muster_core::journal::Journalled;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// Deletes every trace of an owner; answers once nothing is left.
+/// Deletes all data of an owner; responds once nothing is left.
 #[derive(Message)]
 #[rtype(result = "Result<Forgotten, Error>")]
 pub(super) struct Forget {
@@ -33,14 +33,14 @@ pub(super) struct Forget {
     pub(super) by: By,
 }
 
-/// The durable mark of an owner who is being forgotten.
+/// Durable marker of an owner whose data is being deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     owner: Owner,
     at: Millis,
-    /// Who asked.
+    /// Requesting principal.
     by: String,
-    /// So far.
+    /// Counts so far.
     forgotten: Forgotten,
 }
 
@@ -49,11 +49,11 @@ impl Record for Mark {
     const SCHEMA: u16 = 1;
 }
 
-/// An owner who is being forgotten.
+/// Deletion in progress.
 pub(super) struct Forgetting {
     mark: Mark,
     stage: Stage,
-    /// A part is being read or written.
+    /// A slice is being read or written.
     under_way: bool,
     waiters: Vec<oneshot::Sender<Result<Forgotten, Error>>>,
 }
@@ -64,10 +64,10 @@ impl Forgetting {
     }
 }
 
-/// Owners who were being forgotten when the server ended. Blocking.
+/// Returns deletions that were in progress when the server ended. Blocking.
 ///
 /// # Errors
-/// They cannot be read.
+/// The store cannot be read.
 pub(super) fn under_way(store: &StoreHandle) -> Result<HashMap<Owner, Forgetting>, StoreError> {
     let (mut all, mut from) = (HashMap::new(), None);
     loop {
@@ -84,7 +84,7 @@ pub(super) fn under_way(store: &StoreHandle) -> Result<HashMap<Owner, Forgetting
     }
 }
 
-/// Nothing is said to be forgotten that an index's files may still hold.
+/// Deletion is not confirmed while an index file may still contain data.
 fn done(taken: Taken, forgotten: Forgotten) -> Result<Forgotten, Error> {
     match taken {
         Taken::All => Ok(forgotten),
@@ -96,7 +96,7 @@ fn done(taken: Taken, forgotten: Forgotten) -> Result<Forgotten, Error> {
 }
 
 impl MemoryWriter {
-    /// The mark, the audit log's entry and the indexes' order to drop everything, in one decision.
+    /// Writes the marker, the audit entry and the order to the indexes in one decision.
     fn begin_forgetting(&mut self, owner: &Owner, by: &By) -> Result<(), StoreError> {
         let mut turn = self.turn();
         let mark = Mark { owner: owner.clone(), at: turn.now, by: by.id().to_owned(), forgotten: Forgotten::default() };
@@ -112,7 +112,7 @@ impl MemoryWriter {
         Ok(())
     }
 
-    /// Goes on where a part could not be read, or a start found a mark.
+    /// Continues after a failed read, or after a start that found a marker.
     pub(super) fn resume_forgetting(&mut self, context: &mut Context<Self>) {
         let idle = self.forgetting.iter().filter(|(_, forgetting)| !forgetting.under_way);
         for owner in idle.map(|(owner, _)| owner.clone()).collect::<Vec<_>>() {
@@ -120,7 +120,7 @@ impl MemoryWriter {
         }
     }
 
-    /// Everything of the owner's that was decided is durable: reads the next part.
+    /// Everything decided for the owner is durable: reads the next slice.
     pub(super) fn forget_next(&mut self, owner: &Owner, context: &mut Context<Self>) {
         let Some(forgetting) = self.forgetting.get_mut(owner) else { return };
         forgetting.under_way = true;
@@ -160,8 +160,8 @@ impl MemoryWriter {
         Ok(())
     }
 
-    /// Nothing is left but the mark. The indexes are told again: one that was built anew meanwhile may have read what was
-    /// still there.
+    /// Only the marker is left. The indexes are notified again: one that was rebuilt meanwhile may have read data
+    /// before it was deleted.
     fn end_forgetting(&mut self, owner: &Owner, ops: Vec<Op>) -> Result<(), StoreError> {
         let mut turn = self.turn();
         turn.ops.extend(ops);
@@ -179,7 +179,7 @@ impl MemoryWriter {
         self.tallies.forget(owner);
         decision.then.extend(waiters.into_iter().map(|waiter| {
             let reply: Reply = Box::new(move |stored| {
-                // Whoever asked may wait no more.
+                // The caller may have stopped waiting.
                 let _ = waiter.send(stored.and_then(|taken| done(taken, forgotten)));
             });
             Then::PatientReply(reply)

@@ -1,5 +1,5 @@
-//! What is stored of an owner, part by part: entries with all that belongs to them, lines of the changes' log, kept
-//! answers, figures.
+//! Reads the stored data of an owner in slices: entries with all that belongs to them, change log lines, stored
+//! responses, tallies.
 
 use muster_store::{Op, Order, Scan, StoreError, StoreHandle, Tree};
 
@@ -11,16 +11,16 @@ use super::state::Turn;
 use super::stored;
 use muster_core::{Millis, idempotency};
 
-/// Identifiers read at a time.
+/// Ids read per page.
 const IDS: usize = 256;
-/// Writes of one part, about: an entry has at most 72.
+/// Approximate number of writes per slice; an entry has at most 72.
 const MAX_OPS: usize = 1_900;
-/// Bytes of values read for one part, about.
+/// Approximate bytes of values read per slice.
 const MAX_BYTES: u64 = 8 << 20;
-/// Records of other trees read at a time.
+/// Records of other trees read per page.
 const PAGE: usize = 1_000;
 
-/// What is looked at next.
+/// Position of the deletion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
     Entries,
@@ -30,19 +30,19 @@ pub(super) enum Stage {
     Over,
 }
 
-/// Some of what is stored, to be deleted.
+/// A slice of data to be deleted.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) ops: Vec<Op>,
     pub(super) forgotten: Forgotten,
-    /// Once that is durable.
+    /// Position after that is durable.
     pub(super) next: Stage,
 }
 
-/// The next part of what is stored of an owner. Blocking.
+/// Returns the next slice of an owner's data. Blocking.
 ///
 /// # Errors
-/// It cannot be read.
+/// The store cannot be read.
 pub(super) fn part(store: &StoreHandle, owner: &Owner, stage: &Stage) -> Result<Part, StoreError> {
     match stage {
         Stage::Entries => entries(store, owner),
@@ -61,11 +61,11 @@ fn scan(prefix: Vec<u8>, from: Option<Vec<u8>>, limit: usize) -> Scan {
     Scan { prefix, from, limit, order: Order::Ascending }
 }
 
-/// From the front, again and again: what was deleted is not found again.
+/// Always from the beginning: deleted entries are not found again.
 fn entries(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
     let page = store.scan(Tree::MemoryIds, &scan(place::ids_of_owner(owner), None, IDS))?;
     let next = if page.items.is_empty() { Stage::Changes(None) } else { Stage::Entries };
-    // Nothing of a turn but its writes is used: indexes and figures are told of the owner as a whole.
+    // Only the writes of the turn are used: indexes and tallies handle the owner as a whole.
     let (mut turn, mut forgotten, mut bytes) = (Turn::new(Millis(0), 0), Forgotten::default(), 0);
     for (key, rec) in page.items {
         let place = stored::read_place(&rec.bytes)?;
@@ -87,7 +87,7 @@ fn entries(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
     Ok(Part { ops: turn.ops, forgotten, next })
 }
 
-/// What an identifier leads to that has no readable entry: whatever is known of it goes.
+/// Deletes everything known about an id without a readable entry.
 fn remains(
     turn: &mut Turn,
     place: &Place,
@@ -108,7 +108,7 @@ fn remains(
     Ok(())
 }
 
-/// That the owner is gone stays said, for indexes that have yet to hear it.
+/// The record of the owner's deletion stays in the log for indexes that have yet to read it.
 fn changes(store: &StoreHandle, owner: &Owner, from: Option<Vec<u8>>) -> Result<Part, StoreError> {
     let page = store.scan(Tree::MemoryChanges, &scan(Vec::new(), from, PAGE))?;
     let mut ops = Vec::new();

@@ -1,4 +1,4 @@
-//! Stores, deletes and vectors, as the actor is asked for them.
+//! Handlers of stores, deletes and vectors.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
 
-/// Writes of one decision: past it, what is left of a request goes into the next.
+/// Maximum writes per decision; the rest of a request goes into the next one.
 const MAX_OPS: usize = 2_048;
 
-/// Entries to be stored, each for itself, in order.
+/// Entries to be stored independently, in order.
 #[derive(Message)]
 #[rtype(result = "Result<Vec<Result<StoreReply, Error>>, Error>")]
 pub(super) struct Store {
@@ -36,7 +36,7 @@ pub(super) struct Store {
 #[rtype(result = "Result<bool, Error>")]
 pub(super) struct Delete {
     pub(super) place: Place,
-    /// Only this one.
+    /// If set, only this entry.
     pub(super) id: Option<EntryId>,
     pub(super) precondition: Precondition,
 }
@@ -46,13 +46,13 @@ pub(super) struct Delete {
 #[rtype(result = "Result<usize, Error>")]
 pub(super) struct Vectors(pub(super) Vec<NewVector>);
 
-/// An answer that is given once a decision is durable and told, and the reply that gives it.
+/// A response channel, and the effect that responds once a decision is durable and indexed.
 fn answer<T: Send + 'static>(
     finish: impl FnOnce(Taken) -> T + Send + 'static,
 ) -> (Reply, ResponseFuture<Result<T, Error>>) {
     let (to, from) = oneshot::channel();
     let reply: Reply = Box::new(move |stored: Result<Taken, Error>| {
-        // Whoever asked may wait no more.
+        // The caller may have stopped waiting.
         let _ = to.send(stored.map(finish));
     });
     (reply, Box::pin(async move { from.await.unwrap_or_else(|_| Err(restarting())) }))
@@ -96,7 +96,7 @@ impl MemoryWriter {
             let said = Answer { memory: outcomes.iter().map(Said::of).collect() };
             match asked.op(self.now(), json!(said)) {
                 Ok(op) => decision.ops.push(op),
-                // Every part of it is bounded: this is a fault of ours, and going on would store twice.
+                // Every part of it is bounded, so this is a bug; continuing would store twice.
                 Err(error) => self.fault(&error),
             }
             let key = (asked.principal.clone(), asked.key.clone());
@@ -129,7 +129,7 @@ impl MemoryWriter {
         Ok(stored)
     }
 
-    /// Hands a decision over, and answers once it is durable and told.
+    /// Submits a decision, and responds once it is durable and indexed.
     fn conclude<T: Send + 'static>(
         &mut self,
         mut decision: Decision,
@@ -137,7 +137,7 @@ impl MemoryWriter {
         finish: impl FnOnce(Taken) -> T + Send + 'static,
     ) -> ResponseFuture<Result<T, Error>> {
         let (reply, answered) = answer(finish);
-        // Behind what it rests on, even where it writes nothing.
+        // Ordered after the decisions it depends on, even if it writes nothing.
         decision.then.push(Then::Reply(reply));
         self.seal(decision);
         self.flush(context);

@@ -31,7 +31,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Errors told of one document; the rest is said to be left out.
+/// Maximum number of errors per document; the rest is reported as omitted.
 const MAX_ERRORS: usize = 1_000;
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! A shard.
+//! Actor of an index shard.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,49 +25,49 @@ use crate::stored;
 use muster_core::supervise::{BuildError, Control, Phase};
 use muster_retrieval::Collection;
 
-/// How often a shard looks whether it is behind.
+/// Interval at which a shard checks whether it is behind.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long after a failure it is loaded anew.
+/// Delay before loading is retried after a failure.
 const LOAD_AGAIN: Duration = Duration::from_secs(5);
-/// How long a turn of building graphs may take, and the pause for others behind it.
+/// Maximum duration of one slice of graph construction, and the pause after it.
 const TURN: Duration = Duration::from_millis(2);
 const PAUSE: Duration = Duration::from_millis(1);
-/// Insertions into a graph between two looks at the time.
+/// Insertions into a graph between two readings of the clock.
 const STEP: usize = 2;
 
-/// The actor that owns the collections of its slots.
+/// Owns the collections of its slots.
 pub struct Shard {
     pub(super) kit: Arc<Kit>,
     pub(super) number: usize,
     pub(super) slots: BTreeMap<SlotNumber, Seat>,
-    /// Every change up to this one is in the slots, or will be in those that are being loaded.
+    /// Last change contained in the slots, or in those being loaded once they are.
     pub(super) applied: u64,
-    /// None where the store or the disk refuse: everything is in memory then, and built anew at each start.
+    /// `None` if the store or the disk fails: then everything is in memory only, and rebuilt at each start.
     pub(super) checkpoints: Option<Checkpoints>,
     pub(super) saving: Saving,
-    /// Whose turn was last when entries without a vector were asked for.
+    /// Owner last served when entries without a vector were requested.
     pub(super) last: Option<Owner>,
     pub(super) timings: Timings,
     pub(super) events: mpsc::UnboundedSender<Event>,
-    /// Cancelled with the actor, also when it panics: jobs beside it end.
+    /// Cancelled with the actor, also on panic, so that its jobs end.
     pub(super) gone: CancellationToken,
     control: Control,
     heard: Option<mpsc::UnboundedReceiver<Event>>,
-    /// A turn of building is due.
+    /// Graph construction is scheduled.
     builds: bool,
-    /// What the store had and nobody had told, when that was looked at last.
+    /// Changes in the store that had not been announced at the last check.
     untold: u64,
     _ends: DropGuard,
 }
 
-/// A slot's place.
+/// A slot and its loading state.
 pub(super) struct Seat {
-    /// While it is being loaded: only what has happened since.
+    /// While loading: only the changes since then.
     pub(super) slot: Slot,
     pub(super) coming: Option<Coming>,
 }
 
-/// What is known of a slot that is being loaded.
+/// State of a slot that is being loaded.
 #[derive(Debug, Default)]
 pub(super) struct Coming {
     /// Collections as far as they are built.
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Shard {
 }
 
 impl Shard {
-    /// A shard that has nothing yet and answers at once; what it had comes while it runs.
+    /// Creates an empty shard that responds immediately; its content is loaded while it runs.
     pub(super) async fn build(kit: Arc<Kit>, number: usize, control: Control) -> Result<Self, BuildError> {
         let applied = stored::last_change(&kit.store)?;
         let checkpoints = Self::checkpoints(&kit).await;
@@ -135,7 +135,7 @@ impl Shard {
         self.slots.values().all(|seat| seat.coming.is_none())
     }
 
-    /// Loads what is not there, beside the actor.
+    /// Loads missing slots on another thread.
     fn load(&self, checkpoints: Option<Checkpoints>) {
         let loader = Loader {
             kit: Arc::clone(&self.kit),
@@ -153,12 +153,12 @@ impl Shard {
                 Ok(Err(error)) => (error.to_string(), false),
                 Err(panic) => (panic.to_string(), true),
             };
-            // A refused send means that the shard has ended.
+            // Sending fails only when the shard has ended.
             let _ = events.send(Event::LoadFailed { why, panicked });
         });
     }
 
-    /// Slots are there: what has happened while they were loaded is put on top, and they take their places.
+    /// Installs loaded slots and applies the changes made while they were loaded.
     fn install(&mut self, slots: Vec<Slot>, through: u64, context: &mut Context<Self>) -> Result<(), StoreError> {
         for mut slot in slots {
             let Some(seat) = self.slots.get_mut(&slot.number) else { continue };
@@ -173,7 +173,7 @@ impl Shard {
         if self.ready() {
             self.show(IndexHealth::Ready);
             tracing::info!(shard = self.number, applied = self.applied, "the memory's index is ready");
-            // What had to be built is not to be built again.
+            // What had to be rebuilt should not be rebuilt again.
             if self.slots.values().any(|seat| seat.slot.saved.through.is_none()) {
                 self.checkpoint(None);
             }
@@ -194,7 +194,7 @@ impl Shard {
         }
     }
 
-    /// One turn of building graphs of vectors: searches wait no longer than this.
+    /// One slice of vector graph construction; searches wait at most this long.
     fn build_some(&mut self) {
         let begun = std::time::Instant::now();
         for seat in self.slots.values_mut() {
@@ -210,17 +210,17 @@ impl Shard {
         }
     }
 
-    /// Looks whether changes passed it by.
+    /// Checks for changes that did not reach the shard.
     fn look(&mut self, context: &mut Context<Self>) {
         let told = self.kit.published.told.load(Ordering::Acquire);
-        // A writer that died may have left changes in the store that it told nobody of: what was not told by the second
-        // look is read.
+        // A writer that died may have left changes in the store that it did not announce: what is still unannounced at
+        // the second check is read.
         if let Some(shown) = self.shown().filter(|_| self.untold > told) {
             shown.missed.fetch_max(self.untold, Ordering::AcqRel);
         }
         self.untold = stored::last_change(&self.kit.store).unwrap_or(0);
         self.catch_up();
-        // Behind everything that was told so far. Where the mailbox is full, the next look does it.
+        // After everything announced so far. If the mailbox is full, the next check repeats it.
         let _ = context.address().try_send(ToldThrough(told));
     }
 }
@@ -267,7 +267,7 @@ impl Handler<Apply> for Shard {
         let gone: BTreeSet<&Owner> = apply.changes.iter().filter_map(gone).collect();
         let gone: Vec<&Owner> = gone.into_iter().filter(|owner| self.forget(owner)).collect();
         if gone.is_empty() {
-            // A writer that no longer waits is no error.
+            // The writer may have stopped waiting.
             let _ = apply.done.send(true);
             return;
         }
@@ -323,6 +323,6 @@ impl StreamHandler<Event> for Shard {
         }
     }
 
-    /// The sender lives in the actor: its stream ends with it.
+    /// The sender is in the actor: the stream ends with it.
     fn finished(&mut self, _: &mut Context<Self>) {}
 }

@@ -1,4 +1,4 @@
-//! Reading what was missed.
+//! Reads missed changes.
 
 use std::sync::atomic::Ordering;
 
@@ -11,10 +11,10 @@ use crate::checkpoint::SlotNumber;
 use crate::record::Change;
 use crate::stored;
 
-/// Changes read at a time.
+/// Changes read per page.
 const PAGE: usize = 500;
 
-/// Puts the changes behind `behind` into slots, up to `through` or the last one that is durable; up to which it got. The
+/// Applies the changes after `behind` to slots, up to `through` or the last durable one; returns how far it got. The
 /// slots are in the order of their numbers.
 ///
 /// # Errors
@@ -43,8 +43,7 @@ pub(super) fn bring_up(slots: &mut [Slot], behind: u64, through: Option<u64>, ki
 }
 
 impl Shard {
-    /// Brings the shard up where it was told that it missed something. What cannot be read is tried again at the next
-    /// occasion.
+    /// Catches up with changes that the shard is known to have missed. A failed read is retried at the next occasion.
     pub(super) fn catch_up(&mut self) {
         let missed = self.shown().map_or(0, |shown| shown.missed.load(Ordering::Acquire));
         if missed <= self.applied {
@@ -67,7 +66,7 @@ impl Shard {
                 if let Change::OwnerGone { owner } = &change
                     && self.forget(owner)
                 {
-                    // Nobody waits for it; who told it is told again at its end.
+                    // No caller waits for it; the announcer is informed when it ends.
                     self.purge(tokio::sync::oneshot::channel().0);
                 }
                 if let Some(seat) = self.slots.get_mut(&SlotNumber::of(change.owner())) {

@@ -1,4 +1,4 @@
-//! When checkpoints are written, and what follows.
+//! Scheduling of checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,24 +16,24 @@ use super::trim;
 use crate::checkpoint::{Checkpoints, FileEntry, PartKey, SlotNumber, SlotSave};
 use crate::record::Owner;
 
-/// Told whether a checkpoint that began after it asked is durable.
+/// Receives whether a checkpoint that began after the request is durable.
 pub(super) type Waiter = oneshot::Sender<Result<(), String>>;
 
-/// What is known of the shard's checkpoints.
+/// State of the shard's checkpoints.
 #[derive(Debug, Default)]
 pub(super) struct Saving {
-    /// Slots whose checkpoint is being written; `None` where none is.
+    /// The checkpoint being written, if any.
     underway: Option<Run>,
-    /// Asked since the one under way began.
+    /// Requests made since it began.
     waiting: Vec<Waiter>,
-    /// Another is wanted behind the one under way.
+    /// Another one is needed after it.
     again: bool,
-    /// Slots with something that must be gone, which go first and alone, and who waits for that.
+    /// Slots whose data must be removed from disk, which go first and alone, with their waiters.
     purge: BTreeSet<SlotNumber>,
     purging: Vec<Waiter>,
-    /// Slots that are being loaded, whose files hold what must be gone.
+    /// Slots being loaded whose files contain data to be removed.
     remove: Vec<SlotNumber>,
-    /// What was set aside may hold what must be gone.
+    /// Quarantined files may contain data to be removed.
     empty_aside: bool,
     /// Why the last one failed.
     pub(super) fault: Option<String>,
@@ -43,11 +43,11 @@ pub(super) struct Saving {
 struct Run {
     slots: BTreeMap<SlotNumber, Underway>,
     waiters: Vec<Waiter>,
-    /// Where it succeeds, every change up to this one is in a checkpoint.
+    /// Last change contained in a checkpoint if this run succeeds.
     covers: Option<u64>,
 }
 
-/// What is done on a thread that may block.
+/// Work on a thread that may block.
 struct Job {
     checkpoints: Checkpoints,
     saves: Vec<SlotSave>,
@@ -66,7 +66,7 @@ impl Job {
             outcomes.push((slot, self.checkpoints.remove(slot).map(|()| BTreeMap::new())));
         }
         for save in self.saves {
-            // The next incarnation waits for this job: it ends with the slot in hand, should the shard be dead.
+            // The next incarnation waits for this job, which ends after the current slot if the shard is dead.
             let slot = save.slot;
             let dead = || Err(io::Error::new(io::ErrorKind::Interrupted, "the shard has died meanwhile"));
             outcomes.push((slot, if wanted() { self.checkpoints.save(save, &wanted) } else { dead() }));
@@ -81,7 +81,7 @@ impl Job {
 }
 
 impl Shard {
-    /// Writes what has changed, after what is being written.
+    /// Writes what has changed, after the current run.
     pub(super) fn checkpoint(&mut self, waiter: Option<Waiter>) {
         self.saving.waiting.extend(waiter);
         if self.saving.underway.is_some() {
@@ -91,7 +91,7 @@ impl Shard {
         }
     }
 
-    /// Removes what must be gone from the disk, after what is being written and before all else.
+    /// Removes data from disk, after the current run and before anything else.
     pub(super) fn purge(&mut self, waiter: Waiter) {
         self.saving.purging.push(waiter);
         if self.saving.underway.is_none() {
@@ -130,13 +130,13 @@ impl Shard {
         actix_rt::spawn(async move {
             let disk = kit.disk(shard).await;
             let written = tokio::task::spawn_blocking(move || {
-                // Held to its end, whoever waits for it.
+                // Held until the end, even if no caller waits.
                 let _disk = disk;
                 job.run()
             });
             let outcomes = written.await.unwrap_or_else(|panic| {
                 let broke = || io::Error::other(format!("writing broke off: {panic}"));
-                // A checkpoint of nothing that broke off failed, too.
+                // An aborted checkpoint without slots has failed too.
                 numbers.into_iter().chain([SlotNumber(u8::MAX)]).map(|number| (number, Err(broke()))).collect()
             });
             let _ = events.send(Event::Saved(outcomes));
@@ -174,7 +174,7 @@ impl Shard {
         }
     }
 
-    /// Nothing of an owner may be left on the disk: the next purge sees to it. False where it is with another shard.
+    /// Schedules the removal of an owner's data from disk. Returns false if the owner belongs to another shard.
     pub(super) fn forget(&mut self, owner: &Owner) -> bool {
         let number = SlotNumber::of(owner);
         let Some(seat) = self.slots.get_mut(&number) else { return false };
@@ -200,7 +200,7 @@ impl Handler<Checkpoint> for Shard {
 
 fn answer(waiters: Vec<Waiter>, ended: &Result<(), String>) {
     for waiter in waiters {
-        // Who no longer waits is no error.
+        // The waiter may have stopped waiting.
         let _ = waiter.send(ended.clone());
     }
 }

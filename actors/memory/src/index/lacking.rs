@@ -1,4 +1,4 @@
-//! Which entries lack a vector of the present model.
+//! Entries that lack a vector of the current model.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::checkpoint::SlotNumber;
 use crate::embed::fair::{interleave, lines};
 use crate::record::{EntryId, Owner, Space};
 
-/// Most that are told at a time.
+/// Maximum number returned at once.
 const MOST: usize = 5_000;
-/// Namespaces of an owner that have a turn at a time.
+/// Maximum number of an owner's namespaces visited at once.
 const SPACES: usize = 16;
 
 impl Shard {
-    /// A few of each owner, in turn.
+    /// Returns a few entries of each owner in turn.
     fn lacking(&mut self, limit: usize) -> Vec<(Space, EntryId)> {
         let ready = self.slots.values().filter(|seat| seat.coming.is_none());
         let spaces = ready.flat_map(|seat| seat.slot.lacking.iter().cloned());
@@ -53,7 +53,7 @@ impl Shard {
         interleave(by_space.into_values().collect(), limit)
     }
 
-    /// Whose entries lack one.
+    /// Returns the number of the owner's entries that lack one.
     pub(super) fn owner_lacks(&self, owner: &Owner) -> u64 {
         let Some(seat) = self.slots.get(&SlotNumber::of(owner)) else { return 0 };
         seat.slot.of_owner(owner).map(|(_, collection)| (collection.len() - collection.vectors()) as u64).sum()

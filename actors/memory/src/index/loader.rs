@@ -1,9 +1,9 @@
-//! Bringing slots back, beside the actor: blocking.
+//! Loads slots on a blocking thread, beside the actor.
 //!
-//! A slot comes from its checkpoint where there is a good one, else from the store's entries; then what has happened since
-//! is put on top, in its order, up to the last change. The actor adds what came later still when it takes the slot over.
-//! Whatever is read of the store may be further on than the change that led there: a later version is never replaced by
-//! an earlier one, and what was deleted is not found.
+//! A slot is loaded from a valid checkpoint, otherwise from the store's entries; then later changes are applied in
+//! order, up to the last one. The actor applies changes that arrive after that when it installs the slot. Entries read
+//! from the store may be newer than the change that led to them: a later version is never replaced by an earlier one,
+//! and deleted entries are not found.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use crate::stored;
 pub(super) struct Loader {
     pub(super) kit: Arc<Kit>,
     pub(super) shard: usize,
-    /// In their order.
+    /// In order of their numbers.
     pub(super) slots: Vec<SlotNumber>,
-    /// None where they are not to be trusted.
+    /// `None` if checkpoints cannot be trusted.
     pub(super) checkpoints: Option<Checkpoints>,
     pub(super) events: mpsc::UnboundedSender<Event>,
     pub(super) gone: CancellationToken,
 }
 
 impl Loader {
-    /// Hands over every slot, unless the shard ends. The place at the files is given back once they are read.
+    /// Sends every slot to the shard, unless the shard ends. The file permit is released once the files are read.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -74,7 +74,7 @@ impl Loader {
         self.tell(Event::Percent(u8::try_from(percent).unwrap_or(99)));
     }
 
-    /// A refused send means that the shard has ended.
+    /// Sending fails only when the shard has ended.
     pub(super) fn tell(&self, event: Event) {
         let _ = self.events.send(event);
     }

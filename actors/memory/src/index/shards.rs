@@ -1,4 +1,4 @@
-//! All shards, as they are asked.
+//! Client of all shards.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,13 +24,13 @@ use crate::record::{EntryId, Owner, Space};
 use muster_core::Error;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 
-/// Changes that may wait for a shard, beside the searches.
+/// Mailbox capacity for changes, in addition to searches.
 const CHANGES: usize = 1_024;
-/// How long a writer waits for a shard that has its changes in its mailbox.
+/// How long a writer waits for a shard to apply its changes ...
 const PATIENCE: Duration = Duration::from_secs(5);
-/// ... and where the files of an owner are to be gone first.
+/// ... and for the removal of an owner's files.
 const PATIENCE_GONE: Duration = Duration::from_secs(60);
-/// Longest checkpoint that is waited for.
+/// Time limit of a checkpoint.
 const CHECKPOINT: Duration = Duration::from_secs(600);
 
 /// The shards. Cheap to clone.
@@ -38,11 +38,11 @@ const CHECKPOINT: Duration = Duration::from_secs(600);
 pub(super) struct Shards {
     handles: Arc<[Handle<Shard>]>,
     published: Arc<Published>,
-    /// Searches that may wait, for each shard.
+    /// Maximum waiting searches per shard.
     waiting: usize,
 }
 
-/// A place among the searches that wait; given back on drop.
+/// Counts a waiting search until it is dropped.
 struct Place<'a>(&'a Shown);
 
 impl Drop for Place<'_> {
@@ -60,7 +60,7 @@ impl Shards {
                 let kit = Arc::clone(&kit);
                 async move { Shard::build(kit, number, control).await }
             });
-            // Searches are counted before they are sent, so changes always find a place.
+            // Searches are counted before they are sent, so changes always fit the mailbox.
             group.start(spec.capacity(waiting + CHANGES))
         };
         let handles = arbiters.iter().enumerate().map(start).collect();
@@ -75,12 +75,12 @@ impl Shards {
         &self.published
     }
 
-    /// Puts changes into the shards' mailboxes, now.
+    /// Puts changes into the shards' mailboxes immediately.
     pub(super) fn apply(&self, changes: &Arc<[Applied]>) -> BoxFuture<'static, Taken> {
         let ends = changes.first().zip(changes.last()).map(|(first, last)| (first.seq, last.seq));
         let Some((first, last)) = ends else { return std::future::ready(Taken::All).boxed() };
         if first > self.published.told.fetch_max(last, Ordering::AcqRel) + 1 {
-            // Some were never told: each shard reads them before it takes these.
+            // Some changes were never announced: each shard reads them before it applies these.
             for shown in &self.published.shards {
                 shown.missed.fetch_max(first - 1, Ordering::AcqRel);
             }
@@ -103,7 +103,7 @@ impl Shards {
             patience = PATIENCE_GONE;
         }
         async move {
-            // A shard that dies meanwhile has dropped its end: it reads them at its start.
+            // A shard that dies meanwhile has dropped its sender: it reads the changes at its start.
             let answers = tokio::time::timeout(patience, join_all(waits)).await;
             let taken = answers.is_ok_and(|answers| answers.into_iter().all(|answer| answer == Ok(true)));
             if taken && all { Taken::All } else { Taken::Partly }
@@ -139,16 +139,16 @@ impl Shards {
         Ok(self.of(owner)?.0.ask(AskFigures(owner.clone())).await?)
     }
 
-    /// Of the shards that answer.
+    /// Statistics of the responding shards.
     pub(super) async fn stats(&self) -> Vec<ShardStats> {
         let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskStats))).await;
         asked.into_iter().filter_map(Result::ok).collect()
     }
 
-    /// Writes what has changed to the disk.
+    /// Writes changes to disk.
     ///
     /// # Errors
-    /// Why a shard has not, for people.
+    /// Why a shard failed, for people.
     pub(super) async fn checkpoint(&self) -> Result<(), String> {
         let one = |handle: &Handle<Shard>| {
             let (done, ended) = oneshot::channel();

@@ -1,4 +1,4 @@
-//! A slot: the collections of some owners, and what a checkpoint of them would have to write. Reads no clock.
+//! A slot: the collections of some owners, and what its next checkpoint must write. Reads no clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,33 +11,33 @@ use crate::record::{Change, EntryId, EntryRecord, Owner, Space};
 use crate::stored;
 use muster_retrieval::{Collection, Document, Language};
 
-/// The collections of some owners.
+/// Collections of some owners.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) number: SlotNumber,
     pub(super) collections: BTreeMap<Space, Collection>,
-    /// The last change of it.
+    /// Last change applied to it.
     pub(super) changed: u64,
-    /// Spaces where an entry may have no vector.
+    /// Spaces with entries that may lack a vector.
     pub(super) lacking: BTreeSet<Space>,
-    /// Spaces whose graph of vectors may not be whole.
+    /// Spaces whose vector graph may be incomplete.
     pub(super) building: BTreeSet<Space>,
-    /// As the checkpoint has it.
+    /// State of its checkpoint.
     pub(super) saved: Saved,
-    /// Spaces that the checkpoint does not have as they are.
+    /// Spaces that differ from the checkpoint.
     pub(super) touched: BTreeSet<Space>,
 }
 
-/// A checkpoint of a slot.
+/// Checkpoint of a slot.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Saved {
-    /// The change that it is through; `None` where there is no checkpoint.
+    /// Last change contained; `None` if there is no checkpoint.
     pub(super) through: Option<u64>,
     pub(super) files: BTreeMap<PartKey, FileEntry>,
     pub(super) placed: BTreeMap<Space, PartKey>,
 }
 
-/// A checkpoint that is being written.
+/// A checkpoint being written.
 #[derive(Debug)]
 pub(super) struct Underway {
     through: u64,
@@ -71,7 +71,7 @@ impl Slot {
         slot
     }
 
-    /// Takes a change over, unless it has it already: they come in their order.
+    /// Applies a change, unless it is already applied: changes arrive in order.
     pub(super) fn apply(&mut self, applied: &Applied, kit: &Kit) {
         if applied.seq <= self.changed {
             return;
@@ -79,7 +79,7 @@ impl Slot {
         match &applied.kind {
             AppliedKind::Put(record) => {
                 self.put(record, kit);
-                // The store says what stands: the index may count more to the text than that.
+                // The store's record decides: the index may attribute more to the text than the record does.
                 if record.text_version < record.version
                     && let Err(error) = self.stored_vector(record, kit)
                 {
@@ -97,11 +97,11 @@ impl Slot {
         self.changed = applied.seq;
     }
 
-    /// Takes a change over that is read from the store, unless it has it already. What it is about is read as it is now,
-    /// which may be further on: what comes behind it finds that it is there.
+    /// Applies a change read from the store, unless it is already applied. Its entry is read in its current version,
+    /// which may be newer; later changes then find it applied.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The store cannot be read.
     pub(super) fn replay(&mut self, seq: u64, change: &Change, kit: &Kit) -> Result<(), StoreError> {
         if seq <= self.changed {
             return Ok(());
@@ -113,7 +113,7 @@ impl Slot {
                         self.put(&record, kit);
                         self.stored_vector(&record, kit)?;
                     }
-                    // What deleted it is told later.
+                    // A later change deletes it.
                     None => self.remove(&place.space, *id),
                 }
             }
@@ -124,7 +124,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Puts an entry in, unless a later version is there; one whose time is over goes.
+    /// Inserts an entry, unless a later version is present; an expired one is removed.
     pub(super) fn put(&mut self, record: &EntryRecord, kit: &Kit) {
         let space = &record.place.space;
         if record.expired(kit.now()) {
@@ -140,7 +140,7 @@ impl Slot {
         self.collections.entry(space.clone()).or_insert_with(|| kit.collection()).put(&document(record));
     }
 
-    /// Puts in what a model made of the entry as it stands there.
+    /// Inserts the vector of the present entry.
     fn vector(&mut self, space: &Space, id: EntryId, vector: &[f32]) {
         let Some(collection) = self.collections.get_mut(space) else { return };
         let Some(version) = collection.version(id.0) else { return };
@@ -150,10 +150,10 @@ impl Slot {
         }
     }
 
-    /// Puts in the vector that the store has of an entry, where it stands and is of the present model.
+    /// Inserts the stored vector of an entry, if it is valid and of the current model.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The store cannot be read.
     pub(super) fn stored_vector(&mut self, record: &EntryRecord, kit: &Kit) -> Result<(), StoreError> {
         let stands = |known: &crate::VectorRecord| {
             known.model == kit.model.id && known.dimensions() == kit.model.dimensions && record.stands(known.version)
@@ -192,7 +192,7 @@ impl Slot {
         }
     }
 
-    /// An owner's spaces, in the order of their names.
+    /// Returns an owner's spaces, in the order of their names.
     pub(super) fn of_owner<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = (&'a Space, &'a Collection)> {
         let first = Space::new(owner.clone(), "");
         self.collections.range(first..).take_while(move |(space, _)| space.owner == *owner)
@@ -202,18 +202,18 @@ impl Slot {
         self.of_owner(owner).map(|(space, _)| space.clone()).collect()
     }
 
-    /// Its checkpoint is not there any more.
+    /// Notes that its checkpoint no longer exists.
     pub(super) fn lose_checkpoint(&mut self) {
         self.saved = Saved::default();
     }
 
-    /// Whether a checkpoint has something to write.
+    /// Returns whether a checkpoint has something to write.
     pub(super) fn dirty(&self) -> bool {
         self.saved.through.is_none() || !self.touched.is_empty()
     }
 
-    /// A checkpoint of it as it is now, through that change, and what is to be remembered of it. What was touched is taken:
-    /// give it back where the checkpoint fails.
+    /// Prepares a checkpoint of the current state, up to that change, and the state to restore should it fail: the set
+    /// of changed spaces is taken.
     pub(super) fn save(&mut self, through: u64, model: &str) -> (SlotSave, Underway) {
         let touched = std::mem::take(&mut self.touched);
         let part_of = |space: &Space| Some(PartKey::of(space, self.collections.get(space)?.len()));

@@ -1,4 +1,4 @@
-//! Figures of the indexes.
+//! Statistics of the indexes.
 
 use std::sync::atomic::Ordering;
 
@@ -12,49 +12,62 @@ use super::timings::percentile;
 use crate::embed::EmbedFigures;
 use crate::port::{IndexFigures, IndexHealth};
 
-/// Of one shard.
+/// Statistics of one shard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShardStats {
+    /// Number of the shard.
     pub shard: usize,
+    /// Health of the shard.
     pub health: IndexHealth,
+    /// Number of collections.
     pub collections: u64,
+    /// Number of indexed entries.
     pub entries: u64,
+    /// Number of vectors.
     pub vectors: u64,
-    /// In memory.
+    /// Bytes in memory.
     pub bytes: u64,
-    /// Collections whose graph of vectors is being grown: what is not in it yet is scanned.
+    /// Collections whose vector graph is being built; missing vectors are scanned.
     pub building: u64,
-    /// The last change that it has.
+    /// Last change applied.
     pub applied: u64,
-    /// The last change that its checkpoints have.
+    /// Last change contained in its checkpoints.
     pub checkpointed: u64,
-    /// Why the last checkpoint was not written.
+    /// Why the last checkpoint failed.
     pub checkpoint_fault: Option<String>,
     /// Searches since its start.
     pub searches: u64,
-    /// Over the last ten seconds.
+    /// Average over the last ten seconds.
     pub searches_per_second: f64,
-    /// Of the latest searches, in microseconds.
+    /// Durations of the latest searches, in microseconds.
     #[serde(skip)]
     pub(super) took: Vec<u32>,
 }
 
-/// Of all.
+/// Statistics of all shards.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IndexStats {
+    /// Worst health of any shard.
     pub health: IndexHealth,
+    /// Number of indexed entries.
     pub entries: u64,
+    /// Number of vectors.
     pub vectors: u64,
-    /// Entries whose vector is yet to be made.
+    /// Entries without a vector.
     pub pending: u64,
+    /// Bytes in memory.
     pub bytes: u64,
+    /// Searches since the start.
     pub searches: u64,
+    /// Average over the last ten seconds.
     pub searches_per_second: f64,
-    /// Of the latest searches, on the shard's thread, in microseconds; none before the first.
+    /// Median duration of the latest searches on the shard's thread, in microseconds; `None` before the first.
     pub p50_us: Option<u32>,
+    /// 99th percentile of the same durations.
     pub p99_us: Option<u32>,
+    /// Statistics of embedding.
     pub embedding: EmbedFigures,
-    /// Those that answered.
+    /// The responding shards.
     pub shards: Vec<ShardStats>,
 }
 

@@ -1,4 +1,4 @@
-//! Changes that every shard has on the disk are not kept.
+//! Trims the change log up to what every shard has on disk.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,18 +8,18 @@ use muster_store::{Batch, Order, Scan, StoreError, Tree};
 use super::kit::Kit;
 use crate::place;
 
-/// Changes deleted in a batch.
+/// Changes deleted per batch.
 const BATCH: usize = 500;
 
-/// Deletes what all shards cover, beside the actors, unless that is being done. The writer only ever adds behind the last
-/// change, so this takes nothing out of its hands.
+/// Deletes changes that all shards cover, on another thread, unless that is already running. The writer only appends,
+/// so there is no conflict.
 pub(super) fn begin(kit: &Arc<Kit>) {
     if kit.published.trimming.swap(true, Ordering::AcqRel) {
         return;
     }
     let kit = Arc::clone(kit);
     actix_rt::spawn(async move {
-        // Covers more by the time it ends, where another shard has ended meanwhile.
+        // More may be covered by the time it ends.
         let mut done = 0;
         while kit.published.covered() > done {
             let covered = kit.published.covered();

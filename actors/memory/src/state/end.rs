@@ -1,4 +1,4 @@
-//! Entries end: deleted, or by their time.
+//! Deletion and expiry of entries.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::place;
 use crate::record::{EntryId, EntryRecord};
 use muster_core::Millis;
 
-/// Deletes an entry with its history; false where there was none.
+/// Deletes an entry with its history; returns false if there was none.
 ///
 /// # Errors
 /// As for a store.
@@ -32,7 +32,7 @@ pub(crate) fn delete(
     Ok(Ok(live.is_some()))
 }
 
-/// A row of `Tree::MemoryExpiry`: the version of that entry ends then.
+/// A row of `Tree::MemoryExpiry`: the expiry of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) at: Millis,
@@ -40,16 +40,16 @@ pub(crate) struct End {
     pub(crate) version: u32,
 }
 
-/// What ended.
+/// What expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     Entry,
     Version,
-    /// It was gone already.
+    /// It no longer existed.
     Nothing,
 }
 
-/// Lets end what a row says, given what stands at its place.
+/// Processes an expiry row, given the entry at its place.
 ///
 /// # Errors
 /// It cannot be encoded.
@@ -64,7 +64,7 @@ pub(crate) fn expire(turn: &mut Turn, present: Option<&EntryRecord>, end: End) -
     let holds = |present: &&EntryRecord| present.kept.iter().any(|kept| kept.version == version);
     let Some(present) = same.filter(holds) else { return Ok(Ended::Nothing) };
     turn.delete(Tree::MemoryHistory, place::version(id, version));
-    // The present version tells what is kept, so it is written anew; nothing that anybody sees of it changes.
+    // The current version lists the retained ones, so it is rewritten without a visible change.
     let mut record = present.clone();
     record.kept.retain(|kept| kept.version != version);
     turn.write(&Arc::new(record))?;

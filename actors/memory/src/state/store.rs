@@ -1,4 +1,4 @@
-//! An entry is stored: new, or in place of the one before.
+//! Storing of entries, new or replacing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use crate::port::AppliedKind;
 use crate::record::{Change, EntryId, EntryRecord, Kept, Place, Tally};
 use muster_core::precondition::IfMatch;
 
-/// Most replaced versions that an entry keeps.
+/// Maximum number of retained replaced versions of an entry.
 pub(crate) const MAX_KEPT: usize = 32;
 
-/// An entry to be stored, checked.
+/// A validated entry to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Draft {
     pub(crate) place: Place,
     pub(crate) value: Arc<str>,
     pub(crate) tags: Vec<String>,
-    /// `None` is for ever.
+    /// Time to live; `None` for unlimited.
     pub(crate) ttl: Option<Duration>,
     pub(crate) thread: Option<String>,
     pub(crate) importance: Option<f32>,
@@ -31,14 +31,14 @@ pub(crate) struct Draft {
     pub(crate) precondition: Precondition,
 }
 
-/// An entry that was stored.
+/// A stored entry.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) record: Arc<EntryRecord>,
     pub(crate) created: bool,
 }
 
-/// Whether what a request says of the present entry holds.
+/// Checks a precondition on the current entry.
 pub(super) fn holds(precondition: Precondition, live: Option<&EntryRecord>) -> Result<(), Refused> {
     match (precondition, live) {
         (Precondition::None, _) | (Precondition::Absent, None) | (Precondition::Match(IfMatch::Any), Some(_)) => Ok(()),
@@ -51,11 +51,11 @@ pub(super) fn holds(precondition: Precondition, live: Option<&EntryRecord>) -> R
     }
 }
 
-/// Stores an entry over what stands at its place. One whose time is over counts as absent: it goes with all its traces,
-/// and a new entry begins. `owner` is what the owner has, and `most` what it may have; `id` is for a new entry.
+/// Stores an entry at its place. An expired entry there counts as absent: it is removed completely, and a new entry is
+/// created. `owner` is the owner's tally and `most` its maximum number of entries; `id` is for a new entry.
 ///
 /// # Errors
-/// The inner one is the refusal, with which nothing was written; the outer one: it cannot be encoded.
+/// The inner error is a rejection, with nothing written; the outer one an encoding failure.
 pub(crate) fn store(
     turn: &mut Turn,
     present: Option<&EntryRecord>,
@@ -89,7 +89,7 @@ pub(crate) fn store(
     Ok(Ok(Stored { record, created: live.is_none() }))
 }
 
-/// The first version.
+/// Builds the first version.
 fn first(turn: &Turn, draft: &Draft, id: EntryId) -> EntryRecord {
     EntryRecord {
         id,
@@ -109,7 +109,7 @@ fn first(turn: &Turn, draft: &Draft, id: EntryId) -> EntryRecord {
     }
 }
 
-/// The next version; the one before is kept, and the oldest goes where there are too many.
+/// Builds the next version; the previous one is retained, and the oldest removed if there are too many.
 fn replace(turn: &mut Turn, before: &EntryRecord, draft: &Draft) -> Result<EntryRecord, StoreError> {
     let (id, version) = (before.id, before.version.saturating_add(1));
     let mut delta = Delta { versions: 1, ..Delta::default() };
@@ -121,7 +121,7 @@ fn replace(turn: &mut Turn, before: &EntryRecord, draft: &Draft) -> Result<Entry
     }
     let old = EntryRecord { kept: Vec::new(), ..before.clone() };
     turn.put(Tree::MemoryHistory, place::version(id, before.version), &old)?;
-    // What the model is given of an entry is made of these.
+    // These fields determine the text given to the model.
     let same_text = before.value == draft.value && before.tags == draft.tags && before.language == draft.language;
     if !same_text {
         turn.delete(Tree::MemoryVectors, place::vector(id));

@@ -1,4 +1,4 @@
-//! The state machine against a model that knows no trees: what one sees, and that nothing is left behind.
+//! The state machine against a simple model: visible entries, and no leftovers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use muster_core::Millis;
 use muster_core::precondition::IfMatch;
 
 const START: Millis = Millis(1_767_225_600_000);
-/// Most entries of the owner in these worlds.
+/// Maximum entries per owner in these tests.
 const MOST: u64 = 5;
 
 fn place_at(n: u8) -> Place {
@@ -38,7 +38,7 @@ fn draft(n: u8, value: u8, ttl: Option<u64>, precondition: Precondition) -> Draf
     }
 }
 
-/// What the store would hold, and what one decides with.
+/// Contents of the store, and inputs of decisions.
 #[derive(Default)]
 struct World {
     trees: BTreeMap<(&'static str, Vec<u8>), Rec>,
@@ -75,7 +75,7 @@ impl World {
         Turn::new(self.now(), self.seq)
     }
 
-    /// Takes a turn over, as the actor and the store would.
+    /// Applies a turn, as the actor and the store would.
     fn take(&mut self, turn: Turn) {
         let numbers: Vec<u64> = turn.applied.iter().map(|applied| applied.seq).collect();
         assert!(numbers.iter().all(|seq| *seq > self.seq && *seq <= turn.seq), "each change has a number of its own");
@@ -139,7 +139,7 @@ impl World {
         }
     }
 
-    /// Everything that is stored belongs to an entry that is there, and the figures count it.
+    /// Every stored record belongs to an existing entry, and the tallies match.
     fn check(&self) {
         let entries: Vec<EntryRecord> =
             self.rows(Tree::Memory).map(|(_, rec)| EntryRecord::decode(rec).unwrap()).collect();
@@ -185,7 +185,7 @@ impl World {
     }
 }
 
-/// One version, as the model knows it.
+/// One version in the model.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     id: EntryId,
@@ -196,7 +196,7 @@ struct Seen {
     expires_at: Option<Millis>,
 }
 
-/// Versions by place, the present one last.
+/// Versions by place, the current one last.
 #[derive(Default)]
 struct Model(BTreeMap<Place, Vec<Seen>>);
 
@@ -310,7 +310,7 @@ fn run(world: &mut World, model: &mut Model, step: Do) {
             let Some(live) = model.live(&place, world.now()).cloned() else { return };
             let of = live.version.saturating_sub(back);
             let same = |n: u32| model.0[&place].iter().rev().take(n as usize + 1).all(|one| one.value == live.value);
-            // What the model no longer has of the history it cannot judge.
+            // The model cannot judge history that it no longer has.
             if of >= 1 && (back as usize) < model.0[&place].len() {
                 assert_eq!(world.vector(&place, live.id, of), same(back));
             }
@@ -355,7 +355,7 @@ proptest! {
             wanted.retain(lives);
             prop_assert_eq!(there, wanted);
         }
-        // Everything ends: then nothing is left but the log of changes.
+        // Everything expires: then only the change log is left.
         for at in 0..8 {
             world.delete(&place_at(at), Precondition::None).unwrap();
         }

@@ -1,4 +1,4 @@
-//! What a model made of an entry is stored with it.
+//! Storing of vectors.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::place;
 use crate::port::{AppliedKind, NewVector};
 use crate::record::{Change, EntryRecord, VectorRecord};
 
-/// Stores a vector where its entry and its text still stand; false where they do not.
+/// Stores a vector if its entry and text are still current; otherwise returns false.
 ///
 /// # Errors
 /// It cannot be encoded.

@@ -13,7 +13,7 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
             let keys: Vec<String> = (0..200).map(|n| format!("{round}/{n}")).collect();
             let stores = join_all(keys.iter().map(|key| bench.try_store(new(key, key))));
             let kill = async {
-                // A little further on each time.
+                // A little later in each round.
                 for _ in 0..=round {
                     tokio::task::yield_now().await;
                 }
@@ -28,7 +28,7 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
             assert_eq!(bench.get(record.key()).as_ref(), Some(record.as_ref()));
         }
         whole::check(&bench.store);
-        // What was stored and not acknowledged, the index has heard of, too.
+        // The index also receives what was stored but not acknowledged.
         let stored = entries_in(&bench.store);
         assert!(stored.len() >= acknowledged.len());
         let last = bench.put("last", "v").await;
@@ -100,7 +100,7 @@ fn a_server_that_ends_at_any_commit_has_whole_entries() {
             futures::join!(store("2"), store("3"), memory.delete(None, "k", Precondition::None, &me))
         });
         bench.store.held(2).await;
-        // What the store had not taken when the process ended never was.
+        // What the store had not accepted when the process ended never existed.
         let taken = Arc::new(copy(&bench.store).await);
         let again = Bench::on(&tree, taken, bench.clock.clone(), bench.settings.clone()).await;
         assert_eq!(again.value("k").as_deref(), Some("1"));
@@ -110,7 +110,7 @@ fn a_server_that_ends_at_any_commit_has_whole_entries() {
     });
 }
 
-/// What a store holds, in another.
+/// Copies the content of a store.
 async fn copy(store: &MemStore) -> MemStore {
     let copy = MemStore::default();
     for tree in Rows::ALL {

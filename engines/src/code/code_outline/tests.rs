@@ -8,7 +8,7 @@ fn run(source: &str, language: &str) -> Value {
     output
 }
 
-/// What a build without the grammars tells.
+/// Outline of a build without the grammars.
 pub(super) fn by_words(source: &str, language: &str) -> Value {
     let input = Input { source: source.to_owned(), language: language.to_owned(), filename: None };
     let context = Context::default();
@@ -24,7 +24,7 @@ fn without_signatures(mut output: Value) -> Value {
     output
 }
 
-/// As `kind parent.name start-end`.
+/// Formats symbols as `kind parent.name start-end`.
 fn symbols(source: &str, language: &str) -> Vec<String> {
     let output = run(source, language);
     assert_eq!((&output["errors"], &output["language"]), (&json!(0), &json!(language)), "{output:#}");

@@ -1,4 +1,4 @@
-//! The list of what changed.
+//! The list of changes.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub(super) struct Changes {
     pub too_deep: bool,
 }
 
-/// Whether clients of before go on working.
+/// Whether existing clients keep working.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Breaking,

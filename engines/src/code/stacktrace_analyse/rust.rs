@@ -1,4 +1,4 @@
-//! Rust's panics and backtraces (std), and the chains of errors that `main` prints for anyhow and eyre.
+//! Rust's panics and backtraces (std), and error chains printed by `main` for anyhow and eyre.
 
 use super::{Frame, Thrown, location};
 
@@ -10,7 +10,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
     let frames = frames(rest);
     let mut thrown = match first.split_once("panicked at ") {
         Some((_, told)) => panicked(told, rest),
-        // Other languages begin so, too: only a backtrace or a chain makes it Rust's.
+        // Other languages use this prefix too: it is Rust only with a backtrace or a chain.
         None if !frames.is_empty() || rest.contains(&"Caused by:") => {
             vec![Thrown::new(("Error", first.strip_prefix("Error: ").unwrap_or_default()))]
         }
@@ -51,7 +51,7 @@ fn frames(lines: &[&str]) -> Vec<Frame> {
             }
         } else if let Some((number, function)) = text.split_once(": ") {
             if number.parse::<u32>().is_ok() {
-                // RUST_BACKTRACE=full has the address before the name.
+                // RUST_BACKTRACE=full prints the address before the name.
                 let function = function.split_once(" - ").map_or(function, |(_, name)| name).trim();
                 frames.push(Frame { function: function.to_owned(), ..Frame::default() });
             }
@@ -62,7 +62,7 @@ fn frames(lines: &[&str]) -> Vec<Frame> {
     frames
 }
 
-/// The list below `Caused by:`, numbered where it has several.
+/// The list below `Caused by:`, numbered if it has several entries.
 fn causes(lines: &[&str]) -> Vec<Thrown> {
     let begun = lines.iter().position(|line| line.trim() == "Caused by:").map_or(lines.len(), |at| at + 1);
     let told = lines.iter().skip(begun).take_while(|line| line.starts_with(' '));

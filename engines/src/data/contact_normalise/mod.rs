@@ -44,7 +44,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Most contacts of one call.
+/// Maximum number of contacts per call.
 const MAX_CONTACTS: usize = 20_000;
 
 #[derive(Deserialize)]
@@ -64,17 +64,17 @@ struct Given {
 #[derive(Serialize)]
 struct Output {
     contacts: Vec<Contact>,
-    /// The ids of contacts that share a valid number or address, directly or by way of another.
+    /// Ids of contacts that share a valid number or address, directly or transitively.
     duplicates: Vec<Vec<String>>,
 }
 
-/// Texts are empty where nothing was given or could be read.
+/// Texts are empty if nothing was given or recognised.
 #[derive(Default, Serialize)]
 struct Contact {
     id: String,
     e164: String,
     phone_valid: bool,
-    /// As libphonenumber names it, such as `fixed_line_or_mobile`.
+    /// As named by libphonenumber, such as `fixed_line_or_mobile`.
     phone_type: String,
     /// ISO 3166-1 alpha-2.
     country: String,
@@ -134,13 +134,13 @@ fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
     contact
 }
 
-/// Groups, each in the order of the input, by the first of each.
+/// Groups in input order, by their first member.
 fn duplicates(contacts: &[Contact]) -> Vec<Vec<String>> {
     let mut group: Vec<usize> = (0..contacts.len()).collect();
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     for (index, contact) in contacts.iter().enumerate() {
         let phone = contact.phone_valid.then(|| contact.e164.clone());
-        // Two people whose addresses differ by case alone are unheard of.
+        // Addresses that differ only in case are treated as equal.
         let email = contact.email_valid.then(|| contact.email.to_lowercase());
         for key in phone.into_iter().chain(email) {
             let other = *first.entry(key).or_insert(index);
@@ -157,7 +157,7 @@ fn duplicates(contacts: &[Contact]) -> Vec<Vec<String>> {
     groups.into_values().filter(|group| group.len() > 1).collect()
 }
 
-/// The first of a contact's group: each points at one before it, or at itself.
+/// Finds a group's representative: each entry points to an earlier one or to itself.
 fn root(group: &[usize], mut index: usize) -> usize {
     while let Some(&before) = group.get(index).filter(|before| **before < index) {
         index = before;

@@ -6,18 +6,18 @@ use nmea::ParseResult;
 
 use super::Decoded;
 
-/// A sentence whose checksum is right, or that has none.
+/// A sentence whose checksum is correct or absent.
 pub(super) struct Frame {
-    /// `$`, or `!` of those with packed contents.
+    /// `$`, or `!` for encapsulated contents.
     pub(super) start: char,
     /// Between the start and the checksum.
     pub(super) body: String,
     pub(super) checked: bool,
-    /// Of a tag block before it.
+    /// Time of a preceding tag block.
     pub(super) time: Option<Timestamp>,
 }
 
-/// Nothing of an empty line.
+/// Returns `None` for an empty line.
 ///
 /// # Errors
 /// What is wrong with the line.
@@ -52,7 +52,7 @@ pub(super) fn framed(line: &str) -> Result<Option<Frame>, String> {
     Ok(Some(Frame { start, body: body.to_owned(), checked: told.is_some(), time }))
 }
 
-/// Sentences are decoded once all are there: most tell the time of day, and some other one the date.
+/// Sentences are decoded once all have arrived: most have the time of day, another one the date.
 #[derive(Default)]
 pub(super) struct Sentences {
     parsed: Vec<(usize, Option<Timestamp>, ParseResult)>,
@@ -117,7 +117,7 @@ fn date(parsed: &ParseResult) -> Option<Date> {
     told?.to_string().parse().ok()
 }
 
-/// The decimal that was written, which the library keeps in single precision.
+/// The decimal as written, which the library keeps in single precision.
 fn decimal(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| f64::from(value))
 }

@@ -1,4 +1,4 @@
-//! nginx: Mozilla's TLS guidelines and the checks of gixy.
+//! nginx: Mozilla's TLS guidelines and gixy's checks.
 
 use super::audit::{Audit, Place, rule};
 use super::lines::at;
@@ -8,7 +8,7 @@ struct Directive {
     line: usize,
     name: String,
     args: String,
-    /// The blocks that it stands in, the outermost first, such as `location /x`.
+    /// Enclosing blocks, outermost first, such as `location /x`.
     within: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
     );
 }
 
-/// Directives with the blocks that they stand in. Quotes are kept, comments go.
+/// Directives with their enclosing blocks. Quotes are kept, comments dropped.
 fn directives(config: &str) -> Vec<Directive> {
     let (mut all, mut within, mut text, mut begun) = (Vec::new(), Vec::<String>::new(), String::new(), 1);
     let (mut line, mut quote, mut comment) = (1, None, false);
@@ -130,7 +130,7 @@ fn directives(config: &str) -> Vec<Directive> {
                 text.push(c);
             }
         }
-        // A block within a block within …: what no server means is not followed.
+        // Nesting beyond any real configuration is not followed.
         if within.len() > 32 {
             return all;
         }

@@ -1,4 +1,4 @@
-//! A model for tests: each word is a direction.
+//! Test model: each word is a direction.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
@@ -9,14 +9,14 @@ use tokio::sync::watch;
 
 use crate::embed::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
 
-/// How the model behaves.
+/// Behaviour of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Mood {
     Well,
     Absent,
     /// Every call fails.
     Fails,
-    /// Answers never.
+    /// Never responds.
     Hangs,
     /// Gives vectors of another length.
     Short,
@@ -25,7 +25,7 @@ pub(crate) enum Mood {
     Panics,
 }
 
-/// Hashes words into a small vector.
+/// Hashes words to a small vector.
 #[derive(Debug)]
 pub(crate) struct Words {
     tag: ModelTag,
@@ -34,7 +34,7 @@ pub(crate) struct Words {
     most: usize,
     /// A text with this word fails.
     poison: &'static str,
-    /// What it was asked for, call by call.
+    /// Texts of each call.
     asked: Mutex<Vec<Vec<String>>>,
 }
 
@@ -45,7 +45,7 @@ impl Words {
         Self::reading(id, mood, 400)
     }
 
-    /// One that reads so many words of a text.
+    /// Accepts this many words of a text.
     pub(crate) fn reading(id: &str, mood: Mood, most: usize) -> Arc<Self> {
         Arc::new(Self {
             tag: ModelTag { id: Arc::from(id), dimensions: Self::DIMENSIONS },

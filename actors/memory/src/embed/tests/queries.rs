@@ -1,4 +1,4 @@
-//! Queries get their vectors ahead of entries, or go without.
+//! Query vectors take precedence over entries, and are optional.
 
 use std::sync::Arc;
 use std::time::Duration;

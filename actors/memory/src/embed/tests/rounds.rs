@@ -1,4 +1,4 @@
-//! Entries get their vectors.
+//! Entry vectors.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn vectors(indexes: &Indexes, count: u64) {
     }
 }
 
-/// Keys by meaning, best first.
+/// Keys by semantic similarity, best first.
 async fn alike(indexes: &Indexes, owner: &str, query: &str) -> Vec<u128> {
     let mut ask = ask(owner, query);
     (ask.mode, ask.limit) = (Mode::Semantic, 3);
@@ -198,7 +198,7 @@ fn a_text_that_the_model_refuses_keeps_no_other_from_its_vector() {
             let value = if number == 7 { "poison".to_owned() } else { format!("word{number}") };
             site.put(&space("key_1", "default"), &number.to_string(), &value).await;
         }
-        // As by a writer that was not heard.
+        // Duplicate report, as from a writer whose acknowledgement was lost.
         vectors(&indexes, 19).await;
         test_world::after(Duration::from_secs(600)).await;
         let figures = indexes.stats().await.embedding;

@@ -1,4 +1,4 @@
-//! Shards that die, miss changes, or are not told.
+//! Shards that die, miss changes, or are not notified.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn a_shard_that_panics_comes_back_with_everything() {
         while indexes.health() != IndexHealth::Down {
             tokio::task::yield_now().await;
         }
-        // Durable, and told to nobody who could hear it.
+        // Durable, but not announced to any running shard.
         let applied = site.put(&home, "b", "grey fox").await;
         assert_eq!(told(&indexes, applied).await, Taken::Partly);
         let refused = indexes.search(ask("key_1", "fox")).await.unwrap_err();
@@ -29,7 +29,7 @@ fn a_shard_that_panics_comes_back_with_everything() {
     });
 }
 
-/// The shard read the store before the change, and was up after it was told.
+/// The shard read the store before the change, and was up after its announcement.
 #[test]
 fn a_change_that_fell_between_two_incarnations_is_read_before_the_next_search() {
     let site = Site::new();
@@ -39,7 +39,7 @@ fn a_change_that_fell_between_two_incarnations_is_read_before_the_next_search() 
         site.tell(&indexes, &home, "a", "red fox").await;
         let second = site.put(&home, "b", "grey fox").await;
         let third = site.put(&home, "c", "white fox").await;
-        // What a full mailbox does.
+        // Effect of a full mailbox.
         for shown in &indexes.shards.published().shards {
             shown.missed.fetch_max(second.seq, std::sync::atomic::Ordering::AcqRel);
         }

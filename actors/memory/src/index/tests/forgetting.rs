@@ -1,4 +1,4 @@
-//! Nothing of an owner is left, on the disk neither.
+//! No data of a deleted owner is left, on disk either.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use muster_core::test_world;
 
 const SECRET: &str = "xylophonist";
 
-/// Files under a folder that hold the secret.
+/// Files in a folder that contain the secret.
 fn holding(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
@@ -22,7 +22,7 @@ fn holding(folder: &Path) -> Vec<String> {
     names.chain(folders.iter().flat_map(|folder| holding(folder))).collect()
 }
 
-/// Where a server saved an entry with the secret, and is over.
+/// A stopped server that saved an entry with the secret.
 fn saved() -> Arc<Site> {
     let site = Site::new();
     let server = Arc::clone(&site);
@@ -34,7 +34,7 @@ fn saved() -> Arc<Site> {
     site
 }
 
-/// Once this is over, it was said to be done.
+/// Returns once deletion is confirmed.
 async fn forget(site: &Site, indexes: &Indexes, owner: &str) {
     let gone = site.forget(&Owner::new(owner)).await;
     assert_eq!(told(indexes, gone).await, Taken::All);

@@ -1,4 +1,4 @@
-//! Building anew from the store, with changes in the midst of it.
+//! Rebuilds from the store, with concurrent changes.
 
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
@@ -12,7 +12,7 @@ use crate::embed::tests::model::Words;
 use crate::port::{IndexHealth, IndexSink, Searcher, Taken};
 use muster_core::{Millis, test_world};
 
-/// A store whose entries cannot be scanned while its gate is shut: whoever does waits.
+/// A store whose entry scans wait while its gate is closed.
 #[derive(Debug)]
 struct Gated {
     disk: Arc<MemStore>,
@@ -149,7 +149,7 @@ fn what_is_over_when_it_is_read_is_not_indexed() {
     });
 }
 
-/// The version before must not stay where the one behind it is over when a restart reads it.
+/// The previous version must not reappear if its successor has expired when a restart reads it.
 #[test]
 fn a_version_that_is_over_takes_the_one_before_it_along() {
     let site = Site::new();

@@ -1,4 +1,4 @@
-//! What is told is found, by its owner alone, within bounds.
+//! Indexed entries are found, by their owner only, within limits.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ fn changes_find_a_place_beside_searches_that_wait() {
         let options = crate::IndexOptions { waiting: 1, ..site.options(&Words::absent()) };
         let indexes = site.start_with(&tree, options).await;
         let applied = site.put(&space("key_1", "default"), "a", "red fox").await;
-        // Polled in order: the searches are in the mailbox before the change is.
+        // Polled in order: the searches are in the mailbox before the change.
         let searches = join_all((0..50).map(|_| indexes.search(ask("key_1", "fox"))));
         let (_, taken) = tokio::join!(searches, indexes.apply(vec![applied].into()));
         assert_eq!(taken, Taken::All);
