@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use muster_providers::{Content, Image, ImageSource, Message, ContentPart, Role, Tool, ToolCall, ToolChoice};
+use muster_providers::{Content, ContentPart, Image, ImageSource, Message, Role, Tool, ToolCall, ToolChoice};
 use serde_json::{Value, json};
 
 use crate::body::Fields;

@@ -29,9 +29,9 @@ pub use catalogue::{
     ModelEntry, Price, ProviderEntry, cost_nanos, cost_usd,
 };
 pub use chat::{
-    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, Delta, EmbedCall, EmbedInput, EmbedReply,
-    EmbedRequest, FinishReason, Image, ImageSource, Message, ContentPart, ResponseFormat, Role, Sampling, Timeouts, Tool,
-    ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
+    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, ContentPart, Delta, EmbedCall, EmbedInput,
+    EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling, Timeouts,
+    Tool, ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_TIMEOUT};
 pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_MESSAGE_CHARS, Phase};

@@ -19,9 +19,9 @@ use muster_models::{
     Toolbox,
 };
 use muster_providers::{
-    Adapter, Call, ChatEvent, ChatRequest, Choice, ClientFault, Content, Delta, EmbeddedAdapter, FaultClass,
-    FinishReason, Image, ImageSource, Message, ContentPart, Phase, ResponseFormat, Role, Sampling, Tool, ToolCall, ToolChoice,
-    ToolDelta, Usage,
+    Adapter, Call, ChatEvent, ChatRequest, Choice, ClientFault, Content, ContentPart, Delta, EmbeddedAdapter,
+    FaultClass, FinishReason, Image, ImageSource, Message, Phase, ResponseFormat, Role, Sampling, Tool, ToolCall,
+    ToolChoice, ToolDelta, Usage,
 };
 use support::{LONG, SHORT, call, call_within};
 use tokio::sync::mpsc;

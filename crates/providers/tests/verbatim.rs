@@ -166,7 +166,9 @@ async fn chunks_of_text_come_as_they_are_and_the_rest_is_read() {
     };
     assert_eq!(chunk.text(), "a \"quoted\" é\n");
     assert_eq!(events[..2], [Ok(ChatEvent::Delta(Delta::Verbatim(chunk))), Ok(ChatEvent::text("!"))]);
-    let Ok(ChatEvent::Done { finish: FinishReason::Stop, usage: Some(usage) }) = &events[2] else { panic!("{events:?}") };
+    let Ok(ChatEvent::Done { finish: FinishReason::Stop, usage: Some(usage) }) = &events[2] else {
+        panic!("{events:?}")
+    };
     assert_eq!((usage.prompt_tokens, usage.completion_tokens), (5, 2));
 }
 

@@ -262,7 +262,7 @@ impl Priced for CountTokensBody {
 #[cfg(test)]
 mod tests {
     use muster_core::{Error, Kind};
-    use muster_providers::{Content, Image, ImageSource, ContentPart, Role, ToolCall};
+    use muster_providers::{Content, ContentPart, Image, ImageSource, Role, ToolCall};
     use serde_json::json;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! The conversation in Anthropic's words: turns of blocks, the results of tools among the user's.
 
-use muster_providers::{Image, Message, ContentPart, Role, ToolCall};
+use muster_providers::{ContentPart, Image, Message, Role, ToolCall};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The conversation in the words of the Responses API: a list of items, of which messages are one kind.
 
-use muster_providers::{Image, ImageSource, Message, ContentPart, Role, ToolCall};
+use muster_providers::{ContentPart, Image, ImageSource, Message, Role, ToolCall};
 use serde_json::Value;
 
 use crate::body::Fields;

@@ -269,7 +269,7 @@ impl Priced for ResponsesBody {
 #[cfg(test)]
 mod tests {
     use muster_core::{Error, Kind};
-    use muster_providers::{Content, Image, ImageSource, ContentPart, ToolCall};
+    use muster_providers::{Content, ContentPart, Image, ImageSource, ToolCall};
 
     use super::*;
 
@@ -312,7 +312,8 @@ mod tests {
                 "text": { "format": { "type": "json_schema", "name": "n", "schema": schema, "strict": true } },
             }),
         );
-        let image = |source, detail: Option<&str>| ContentPart::Image(Image { source, detail: detail.map(str::to_owned) });
+        let image =
+            |source, detail: Option<&str>| ContentPart::Image(Image { source, detail: detail.map(str::to_owned) });
         let picture = ImageSource::Data { media_type: "image/png".to_owned(), base64: "aGk=".to_owned() };
         let call = |id: &str, arguments: &str| ToolCall {
             id: id.to_owned(),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::fence::Unfence;
-use super::wire::{Block, BlockDelta, TokenCounts, Event, finish};
+use super::wire::{Block, BlockDelta, Event, TokenCounts, finish};
 use crate::http::{Broken, Events, Flow, MAX_TEXT_BYTES};
 use crate::sse::SseEvent;
 use crate::{ChatEvent, Delta, FinishReason, ResponseFormat, ToolDelta};

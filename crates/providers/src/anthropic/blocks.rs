@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Content, Fault, Image, ImageSource, ContentPart};
+use crate::{Content, ContentPart, Fault, Image, ImageSource};
 
 /// A content block of a message.
 #[derive(Debug, Serialize)]

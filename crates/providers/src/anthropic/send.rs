@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reqwest::Response;
 
 use super::body::encode;
-use crate::http::{RequestText, Mode, Origin, Post, Reporter, post};
+use crate::http::{Mode, Origin, Post, Reporter, RequestText, post};
 use crate::{Call, Fault};
 
 pub(super) fn reporter(origin: &Arc<Origin>, call: &Call) -> Reporter {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::wire::{self, Candidate, AnswerPart, AnswerContent, ending};
+use super::wire::{self, AnswerContent, AnswerPart, Candidate, ending};
 use crate::http::{Broken, Events, Flow, MAX_TEXT_BYTES};
 use crate::sse::SseEvent;
 use crate::{ChatEvent, Delta, FinishReason, ToolDelta, Usage};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::Response;
 
 use super::send::{Method, reporter, send};
-use super::wire::{self, Candidate, AnswerPart, AnswerContent, ending};
+use super::wire::{self, AnswerContent, AnswerPart, Candidate, ending};
 use crate::http::{Broken, Origin, Reporter, read_body};
 use crate::{Call, ChatReply, Choice, Fault, FinishReason, Phase};
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::body::invalid;
 use super::complete::fault;
 use super::send::{Method, address, resource};
-use crate::http::{RequestText, Broken, Origin, Post, Reporter, post, read_body};
+use crate::http::{Broken, Origin, Post, Reporter, RequestText, post, read_body};
 use crate::{EmbedCall, EmbedInput, EmbedReply, Fault, Phase, Usage};
 
 /// Limit of the API: "at most 100 requests can be in one batch".

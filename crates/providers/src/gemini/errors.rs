@@ -16,7 +16,8 @@ pub(super) fn classify(status: Option<u16>, error_body: &ErrorBody) -> (FaultCla
             return (FaultClass::Client, Some(ClientFault::ContextLengthExceeded));
         }
         // Several candidates, penalties, or tools together with a JSON format, on a model without that feature.
-        if error_body.message_contains(&["is not enabled for", "response mime type: 'application/json' is unsupported"]) {
+        if error_body.message_contains(&["is not enabled for", "response mime type: 'application/json' is unsupported"])
+        {
             return (FaultClass::Client, Some(ClientFault::Unsupported));
         }
     }
@@ -26,7 +27,8 @@ pub(super) fn classify(status: Option<u16>, error_body: &ErrorBody) -> (FaultCla
 /// Only the operator can fix it: billing or the server's location (`FAILED_PRECONDITION`), a wrong or expired key,
 /// exhausted credits, which are reported as 429.
 fn operators(error_body: &ErrorBody) -> bool {
-    error_body.labelled(&["failed_precondition", "api_key_invalid"]) || error_body.message_contains(&["prepayment credits are depleted"])
+    error_body.labelled(&["failed_precondition", "api_key_invalid"])
+        || error_body.message_contains(&["prepayment credits are depleted"])
 }
 
 /// HTTP status of a canonical code (google/rpc/code.proto), for an error without a status.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::body::invalid;
-use crate::{ChatRequest, Content, Fault, Image, ImageSource, Message, ContentPart, Role, ToolCall};
+use crate::{ChatRequest, Content, ContentPart, Fault, Image, ImageSource, Message, Role, ToolCall};
 
 const USER: &str = "user";
 const MODEL: &str = "model";

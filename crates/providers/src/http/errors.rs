@@ -146,7 +146,9 @@ pub(crate) fn classify(status: Option<u16>, error_body: &ErrorBody) -> (FaultCla
         Some(401..=405 | 410) => FaultClass::Hard,
         Some(429) if error_body.billing() => FaultClass::Hard,
         Some(429) => FaultClass::Throttled,
-        Some(400 | 413 | 422) if error_body.billing() || error_body.bad_key() || error_body.unknown_model() => FaultClass::Hard,
+        Some(400 | 413 | 422) if error_body.billing() || error_body.bad_key() || error_body.unknown_model() => {
+            FaultClass::Hard
+        }
         Some(400 | 413 | 422) => FaultClass::Client,
         Some(_) => FaultClass::Transient,
         None => unnumbered(error_body),

@@ -176,7 +176,13 @@ impl Assembler {
     }
 
     /// Queues the text and the tool call fragments; returns their size.
-    fn message_content(&mut self, number: u32, place: usize, mut message_content: MessageContent, out: &mut VecDeque<Delta>) -> Result<usize, Broken> {
+    fn message_content(
+        &mut self,
+        number: u32,
+        place: usize,
+        mut message_content: MessageContent,
+        out: &mut VecDeque<Delta>,
+    ) -> Result<usize, Broken> {
         let text = message_content.take_text();
         let mut bytes = text.len();
         if !text.is_empty() {

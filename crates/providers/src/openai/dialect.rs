@@ -84,7 +84,8 @@ impl Dialect {
 
     /// Whether a request in OpenAI's form can be forwarded unchanged: not if a field or a role would be rejected.
     pub(super) fn forwards_verbatim(self, request: &ChatRequest) -> bool {
-        let message_contains = |message: &Message| message.role != Role::Developer || self.role(Role::Developer) == "developer";
+        let message_contains =
+            |message: &Message| message.role != Role::Developer || self.role(Role::Developer) == "developer";
         self != Self::Mistral && request.messages.iter().all(message_contains)
     }
 

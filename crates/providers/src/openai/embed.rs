@@ -9,7 +9,7 @@ use super::Server;
 use super::dialect::{Dialect, DimensionsField};
 use super::send::unwritable;
 use super::vectors::{Embeddings, NoVectors};
-use crate::http::{RequestText, Mode, Post, Reporter, post, read_body};
+use crate::http::{Mode, Post, Reporter, RequestText, post, read_body};
 use crate::{EmbedCall, EmbedInput, EmbedReply, EmbedRequest, Fault, Phase};
 
 #[derive(Serialize)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::dialect::Dialect;
 use super::ids::nine_letters;
-use crate::{ChatRequest, Content, Image, ImageSource, Message, ContentPart, Tool, ToolCall, ToolChoice};
+use crate::{ChatRequest, Content, ContentPart, Image, ImageSource, Message, Tool, ToolCall, ToolChoice};
 
 #[derive(Serialize)]
 pub(super) struct WireMessage<'a> {

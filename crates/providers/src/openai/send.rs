@@ -8,7 +8,7 @@ use reqwest::{Response, Url};
 use super::body::encode;
 use super::verbatim::forward;
 use super::{Reading, Server};
-use crate::http::{RequestText, Mode, Post, Reporter, post};
+use crate::http::{Mode, Post, Reporter, RequestText, post};
 use crate::{Call, ClientFault, Fault, FaultClass, Phase};
 
 pub(super) fn reporter(server: &Server, call: &Call) -> Reporter {

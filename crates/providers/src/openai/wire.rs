@@ -170,7 +170,10 @@ impl WireChoice {
     }
 
     fn is_standard(&self) -> bool {
-        let calls = self.message.as_ref().is_some_and(|message_content| message_content.tool_calls.as_ref().is_some_and(|c| !c.is_empty()));
+        let calls = self
+            .message
+            .as_ref()
+            .is_some_and(|message_content| message_content.tool_calls.as_ref().is_some_and(|c| !c.is_empty()));
         let ends_so = match self.finish_reason.as_deref() {
             Some("stop") => !calls,
             Some(reason) => ["length", "tool_calls", "content_filter", "function_call"].contains(&reason),

@@ -124,7 +124,9 @@ pub enum RegistryError {
         first: String,
     },
     /// The id `embedded` is used for another kind.
-    #[error("[[provider]] id = \"embedded\" has kind {kind}; that id is reserved for the embedded model: choose another")]
+    #[error(
+        "[[provider]] id = \"embedded\" has kind {kind}; that id is reserved for the embedded model: choose another"
+    )]
     ReservedId {
         /// The configured kind.
         kind: ProviderKind,

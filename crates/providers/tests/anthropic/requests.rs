@@ -1,7 +1,7 @@
 //! What is sent, against the shapes of Anthropic's API documentation.
 
 use muster_providers::{
-    Adapter, AnthropicAdapter, ClientFault, Content, FaultClass, HttpConfig, Image, ImageSource, Message, ContentPart,
+    Adapter, AnthropicAdapter, ClientFault, Content, ContentPart, FaultClass, HttpConfig, Image, ImageSource, Message,
     ResponseFormat, Role, Sampling, Secret, Tool, ToolCall, ToolChoice,
 };
 use serde_json::{Value, json};

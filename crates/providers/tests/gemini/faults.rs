@@ -70,7 +70,11 @@ async fn a_status_has_its_class() {
             assert_eq!((streamed.class, streamed.phase), (class, Phase::FirstDelta), "{events}");
             let addr = answering(events(&format!("data: {events}\r\n\r\n"))).await;
             let streamed = refused(&adapter(addr), call()).await;
-            assert_eq!((streamed.class, streamed.client, streamed.phase), (class, client, Phase::FirstDelta), "{events}");
+            assert_eq!(
+                (streamed.class, streamed.client, streamed.phase),
+                (class, client, Phase::FirstDelta),
+                "{events}"
+            );
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use muster_providers::{
-    Adapter, Call, ChatRequest, ClientFault, Content, FaultClass, Image, ImageSource, Message, ContentPart, ResponseFormat,
-    Role, Sampling, Tool, ToolCall, ToolChoice,
+    Adapter, Call, ChatRequest, ClientFault, Content, ContentPart, FaultClass, Image, ImageSource, Message,
+    ResponseFormat, Role, Sampling, Tool, ToolCall, ToolChoice,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -133,7 +133,8 @@ async fn instructions_stand_apart_and_turns_of_one_role_are_one() {
 
 #[tokio::test]
 async fn an_instruction_alone_is_said_by_the_user() {
-    let body = body_of(ChatRequest { messages: vec![message_of(Role::System, "say hi")], ..ChatRequest::default() }).await;
+    let body =
+        body_of(ChatRequest { messages: vec![message_of(Role::System, "say hi")], ..ChatRequest::default() }).await;
     assert_eq!(body, json!({"contents": [{"role": "user", "parts": [{"text": "say hi"}]}]}));
 }
 
