@@ -4,7 +4,7 @@ use std::ops::Range;
 use super::marks::Mark;
 use super::{Highlight, MAX_LENGTH, MAX_SNIPPETS};
 
-/// The best stretches, each for words that those before it lack; in the order of the value.
+/// The best ranges, each with words that the previous ones lack; in text order.
 pub(super) fn snippets(value: &str, marks: &[Mark], words: usize) -> Vec<Highlight> {
     let mut chosen: Vec<Highlight> = Vec::new();
     let mut told = vec![false; words];
@@ -29,7 +29,7 @@ pub(super) fn snippets(value: &str, marks: &[Mark], words: usize) -> Vec<Highlig
     chosen
 }
 
-/// The marks of the window that tells most: words that were not told before, then words, then marks.
+/// Marks of the best window: most new words, then most words, then most marks.
 fn best(marks: &[Mark], told: &[bool]) -> Option<Range<usize>> {
     let mut within: VecDeque<&Mark> = VecDeque::new();
     let mut counts = vec![0_u32; told.len()];
@@ -52,7 +52,7 @@ fn best(marks: &[Mark], told: &[bool]) -> Option<Range<usize>> {
             within.pop_front();
         }
         let worth = (fresh, distinct, within.len());
-        // What only repeats is not worth a snippet of its own.
+        // A snippet without new words is not worth showing.
         if fresh > 0 && best.as_ref().is_none_or(|(other, _)| worth > *other) {
             best = Some((worth, nth + 1 - within.len()..nth + 1));
         }
@@ -60,7 +60,7 @@ fn best(marks: &[Mark], told: &[bool]) -> Option<Range<usize>> {
     best.map(|(_, range)| range)
 }
 
-/// A snippet around marks: as much on both sides as there is room for, not over another.
+/// Extends marks to a snippet, evenly on both sides, without overlapping others.
 fn widen(value: &str, marks: &[Mark], others: &[Highlight]) -> Range<usize> {
     let start = marks.first().map_or(0, |mark| mark.start);
     let end = marks.iter().map(|mark| mark.end).max().unwrap_or(start);
@@ -68,7 +68,7 @@ fn widen(value: &str, marks: &[Mark], others: &[Highlight]) -> Range<usize> {
     let high =
         others.iter().map(|other| other.snippet.start).filter(|first| *first >= end).min().unwrap_or(value.len());
     let core = value.get(start..end).unwrap_or_default();
-    // One word alone may be longer than a snippet.
+    // One word may be longer than a snippet.
     if let Some((cut, _)) = core.char_indices().nth(MAX_LENGTH) {
         return start..start + cut;
     }
@@ -82,7 +82,7 @@ fn widen(value: &str, marks: &[Mark], others: &[Highlight]) -> Range<usize> {
     first..last
 }
 
-/// Where a snippet starts that may have `room` characters before its first mark: at a word where one starts in them.
+/// Start of a snippet with `room` characters before its first mark: at the beginning of a word if possible.
 fn back(before: &str, room: usize, low: usize) -> usize {
     let Some((at, _)) = before.char_indices().rev().take(room).last() else { return low + before.len() };
     let taken = before.get(at..).unwrap_or_default();
@@ -93,7 +93,7 @@ fn back(before: &str, room: usize, low: usize) -> usize {
     }
 }
 
-/// How many bytes after its last mark a snippet takes that may have `room` characters there.
+/// Bytes after the last mark, for at most `room` characters.
 fn forth(after: &str, room: usize) -> usize {
     let Some((cut, next)) = after.char_indices().nth(room) else { return after.len() };
     let taken = after.get(..cut).unwrap_or_default();
@@ -103,7 +103,7 @@ fn forth(after: &str, room: usize) -> usize {
     }
 }
 
-/// Marks that overlap as one.
+/// Merges overlapping marks.
 fn join<'a>(marks: impl Iterator<Item = &'a Mark>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     for mark in marks {
