@@ -15,7 +15,7 @@ pub use client::{ConfigError, HttpConfig, install_tls};
 
 pub(crate) use body::read_body;
 pub(crate) use errors::{ErrorBody, classify};
-pub(crate) use origin::{Asked, Origin, Reporter};
+pub(crate) use origin::{Origin, Reporter, RequestText};
 pub(crate) use send::{Mode, Post, post};
 pub(crate) use stream::{Broken, Events, Flow, follow};
 

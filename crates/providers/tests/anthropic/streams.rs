@@ -26,7 +26,7 @@ async fn open(response: String, request: ChatRequest) -> Result<ChatStream, Faul
     adapter(answering(response).await).stream(asking(request)).await
 }
 
-async fn events(body: &str, request: ChatRequest) -> Events {
+async fn read_events(body: &str, request: ChatRequest) -> Events {
     collect(open(events(body), request).await.unwrap()).await
 }
 
@@ -63,12 +63,12 @@ async fn what_counts_as_a_complete_answer() {
         ),
     ];
     for (name, body, end) in rows {
-        let events = events(&body, hello()).await;
+        let events = read_events(&body, hello()).await;
         assert_eq!(text(&events), "Hey", "{name}");
         assert_eq!(events.last(), Some(&end), "{name}");
         assert_eq!(events.len(), 3, "{name}: {events:?}");
     }
-    let refusal = events(&format!("{}{}{STOP}", start(), ending("refusal")), hello()).await;
+    let refusal = read_events(&format!("{}{}{STOP}", start(), ending("refusal")), hello()).await;
     assert_eq!(refusal, [done(ContentFilter, FIGURES)]);
 }
 
@@ -77,7 +77,7 @@ async fn what_counts_as_a_complete_answer() {
 async fn figures_are_cumulative() {
     let late = event(&json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null},
         "usage": {"input_tokens": 30, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 200, "output_tokens": 9}}));
-    let events = events(&format!("{}{late}{STOP}", hey()), hello()).await;
+    let events = read_events(&format!("{}{late}{STOP}", hey()), hello()).await;
     let usage = Usage { prompt_tokens: 234, completion_tokens: 9, estimated: false };
     assert_eq!(events.last(), Some(&done(FinishReason::Stop, Some(usage))));
 }
@@ -117,7 +117,7 @@ async fn tools_are_counted_from_nought_and_come_in_pieces() {
         tool(1, None, None, "{}"),
         done(FinishReason::ToolCalls, FIGURES),
     ];
-    assert_eq!(events(&body, hello()).await, expected);
+    assert_eq!(read_events(&body, hello()).await, expected);
 }
 
 #[tokio::test]
@@ -125,10 +125,10 @@ async fn a_fence_around_the_json_that_was_asked_for_is_taken_off() {
     let pieces = ["``", "`json\n{\"a\":", " 1}", "\n`", "``"].map(|piece| delta(0, piece)).concat();
     let body = format!("{}{}{pieces}{}{}{STOP}", start(), text_block(0), stop_block(0), ending("end_turn"));
     let json = ChatRequest { format: ResponseFormat::JsonObject, ..hello() };
-    let answer = events(&body, json).await;
+    let answer = read_events(&body, json).await;
     assert_eq!(text(&answer), "{\"a\": 1}");
     assert_eq!(answer.last(), Some(&done(FinishReason::Stop, FIGURES)));
-    assert_eq!(text(&events(&body, hello()).await), "```json\n{\"a\": 1}\n```");
+    assert_eq!(text(&read_events(&body, hello()).await), "```json\n{\"a\": 1}\n```");
 }
 
 #[tokio::test]
@@ -194,13 +194,13 @@ async fn a_break_after_ten_deltas_is_reported() {
         ("an error of plain text", "event: error\ndata: oops\n\n".to_owned(), Transient),
     ];
     for (name, end, class) in rows {
-        let events = events(&format!("{ten}{end}"), hello()).await;
+        let events = read_events(&format!("{ten}{end}"), hello()).await;
         assert_eq!(text(&events), "0123456789", "{name}");
         assert_eq!(events.len(), 11, "{name}");
         let fault = events[10].clone().unwrap_err();
         assert_eq!((fault.class, fault.phase), (class, Phase::BetweenDeltas), "{name}: {fault:?}");
     }
-    let events = events(&format!("{ten}{many}"), hello()).await;
+    let events = read_events(&format!("{ten}{many}"), hello()).await;
     assert_eq!(events.last().unwrap().as_ref().unwrap_err().class, Transient);
     assert_eq!(events.len(), 10 + 1024 + 1);
 }
