@@ -119,7 +119,7 @@ mod tests {
         let found = json!({ "row": [1, 2], "a": 1.4, "at": "2026-11-21T03:00:00.4Z", "free": 1, "list": [{ "id": 2, "b": 2 }, { "id": 1, "b": true }] });
         let good = json!({ "a": 1, "at": "2026-11-21T03:00:00Z", "list": [{ "id": 1, "b": true }], "row": [null, 2] });
         assert_eq!(mismatches(good, &found), [""; 0]);
-        for (wrong, told) in [
+        for (wrong, reported) in [
             (json!({ "a": 2 }), "e.a: 1.4 in place of 2"),
             (json!({ "at": "2026-11-21T03:00:01Z" }), "e.at: \"2026-11-21T03:00:00.4Z\" in place of"),
             (json!({ "list": [{ "id": 1, "b": 2 }] }), "e.list[0].b: true in place of 2"),
@@ -129,7 +129,7 @@ mod tests {
             (json!([]), "in place of []"),
         ] {
             let said = mismatches(wrong, &found).join("; ");
-            assert!(said.contains(told), "{said}");
+            assert!(said.contains(reported), "{said}");
         }
     }
 }

@@ -10,14 +10,14 @@ use futures::FutureExt;
 use muster_store::{Batch, Rec, StoreError, StoreHandle, Tree};
 
 use super::answers::Waiting;
-use super::decision::{self, Decision, Reply, Then};
-use super::facade::MemoryOptions;
+use super::decision::{self, Decision, Effect, Reply};
 use super::forget::{self, Forgetting};
 use super::place;
 use super::port::{Applied, Taken};
 use super::record::{EntryRecord, Owner, Place};
-use super::retell;
-use super::state::Turn;
+use super::republish;
+use super::service::MemoryOptions;
+use super::state::Transaction;
 use super::stored;
 use super::sweep::Sweep;
 use super::tallies::Tallies;
@@ -46,9 +46,9 @@ pub(super) struct MemoryWriter {
     /// Number of the last change.
     seq: u64,
     /// Number of the last change passed to the indexes. Outlives the actor.
-    told: Arc<AtomicU64>,
+    announced: Arc<AtomicU64>,
     /// Changes that an earlier incarnation stored but did not pass to the indexes.
-    untold: Vec<Applied>,
+    unannounced: Vec<Applied>,
     pub(super) sweep: Sweep,
     pub(super) forgetting: HashMap<Owner, Forgetting>,
     /// The store has become read-only.
@@ -62,17 +62,17 @@ impl std::fmt::Debug for MemoryWriter {
 }
 
 /// Loads the state needed to continue.
-pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result<MemoryWriter, BuildError> {
+pub(super) async fn load(options: MemoryOptions, announced: Arc<AtomicU64>) -> Result<MemoryWriter, BuildError> {
     let read_only = options.store.stats().poisoned.is_some();
     if !read_only {
         // The store writes in order: whatever an earlier incarnation submitted is written before this record.
         let boot = Rec { schema: 1, bytes: Vec::new() };
         options.store.commit(Batch::put(Tree::MemoryIds, place::BOOT, boot)).await?;
     }
-    let (store, known) = (Arc::clone(&options.store), told.load(Ordering::Acquire));
-    let (seq, untold, forgetting) = tokio::task::spawn_blocking(move || {
+    let (store, known) = (Arc::clone(&options.store), announced.load(Ordering::Acquire));
+    let (seq, unannounced, forgetting) = tokio::task::spawn_blocking(move || {
         let seq = stored::last_change(&store)?;
-        Ok::<_, StoreError>((seq, retell::changes(&store, known)?, forget::under_way(&store)?))
+        Ok::<_, StoreError>((seq, republish::changes(&store, known)?, forget::under_way(&store)?))
     })
     .await??;
     Ok(MemoryWriter {
@@ -82,8 +82,8 @@ pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result
         tallies: Tallies::default(),
         answers: HashMap::new(),
         seq,
-        told,
-        untold,
+        announced,
+        unannounced,
         sweep: Sweep::default(),
         forgetting,
         read_only,
@@ -94,15 +94,15 @@ impl Actor for MemoryWriter {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        let untold = std::mem::take(&mut self.untold);
-        self.tell(untold, Replies::default());
+        let unannounced = std::mem::take(&mut self.unannounced);
+        self.announce(unannounced, Replies::default());
         self.tick(context);
         context.run_interval(TICK, |actor, context| actor.tick(context));
     }
 }
 
 impl Journalled for MemoryWriter {
-    type Then = Decision;
+    type Effect = Decision;
 
     fn journal(&mut self) -> &mut Journal<Decision> {
         &mut self.journal
@@ -125,20 +125,20 @@ impl Journalled for MemoryWriter {
     }
 
     fn follow(&mut self, landed: Landed<Decision>, context: &mut Context<Self>) {
-        let Landed { last, then: decisions, outcome } = landed;
+        let Landed { last, effects: decisions, outcome } = landed;
         match outcome {
             Ok(()) => {
                 let (mut all, mut replies) = (Vec::new(), Replies::default());
-                for Decision { applied, then, .. } in decisions {
+                for Decision { applied, effects, .. } in decisions {
                     all.extend(applied);
-                    then.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
+                    effects.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
                 }
-                self.tell(all, replies);
+                self.announce(all, replies);
             }
             Err(error) => {
                 tracing::error!(%error, "changes of memory were not stored: starting again from what is");
-                for each in decisions.into_iter().flat_map(|decision| decision.then) {
-                    if let Then::Reply(reply) | Then::PatientReply(reply) = each {
+                for each in decisions.into_iter().flat_map(|decision| decision.effects) {
+                    if let Effect::Reply(reply) | Effect::PatientReply(reply) = each {
                         reply(Err(Error::from(error.clone())));
                     }
                 }
@@ -167,7 +167,7 @@ impl MemoryWriter {
     ///
     /// # Errors
     /// Why nothing can be stored now.
-    pub(super) fn room(&self) -> Result<(), Error> {
+    pub(super) fn check_writable(&self) -> Result<(), Error> {
         let full =
             |message: &str, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
         if self.read_only {
@@ -191,20 +191,20 @@ impl MemoryWriter {
         }
     }
 
-    pub(super) fn turn(&self) -> Turn {
-        Turn::new(self.now(), self.seq)
+    pub(super) fn transaction(&self) -> Transaction {
+        Transaction::new(self.now(), self.seq)
     }
 
     /// Applies a turn to the in-memory state, so that the next one sees it.
-    pub(super) fn take(&mut self, turn: Turn, into: &mut Decision) {
-        for (space, delta) in turn.deltas {
+    pub(super) fn take(&mut self, transaction: Transaction, into: &mut Decision) {
+        for (space, delta) in transaction.deltas {
             into.tallies.extend(self.tallies.count(&space, delta));
         }
-        (self.seq, into.seq) = (turn.seq, turn.seq);
-        into.ops.extend(turn.ops);
-        into.applied.extend(turn.applied);
-        for (place, there) in turn.there {
-            into.then.push(Then::Settled(place.clone()));
+        (self.seq, into.seq) = (transaction.seq, transaction.seq);
+        into.ops.extend(transaction.ops);
+        into.applied.extend(transaction.applied);
+        for (place, there) in transaction.there {
+            into.effects.push(Effect::Settled(place.clone()));
             self.overlay.insert(place, (self.journal.next(), there));
         }
     }
@@ -225,29 +225,29 @@ impl MemoryWriter {
     }
 
     /// Runs a follow-up of a durable decision.
-    fn act(&mut self, then: Then, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
-        match then {
-            Then::Reply(reply) => replies.soon.push(reply),
-            Then::PatientReply(reply) => replies.patient.push(reply),
-            Then::Settled(place) => {
+    fn act(&mut self, effects: Effect, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
+        match effects {
+            Effect::Reply(reply) => replies.soon.push(reply),
+            Effect::PatientReply(reply) => replies.patient.push(reply),
+            Effect::Settled(place) => {
                 if self.overlay.get(&place).is_some_and(|(decided, _)| *decided <= last) {
                     self.overlay.remove(&place);
                 }
             }
-            Then::Answered(key) => drop(self.answers.remove(&key)),
-            Then::Swept => self.swept(),
-            Then::Forget(owner) => self.forget_next(&owner, context),
+            Effect::Answered(key) => drop(self.answers.remove(&key)),
+            Effect::SweepSlice => self.swept(),
+            Effect::Forget(owner) => self.forget_next(&owner, context),
         }
     }
 
     /// Passes durable changes to the indexes, and responds once they are indexed or the wait is over.
-    fn tell(&self, applied: Vec<Applied>, replies: Replies) {
+    fn announce(&self, applied: Vec<Applied>, replies: Replies) {
         let Replies { soon, patient } = replies;
         let Some(last) = applied.last().map(|applied| applied.seq) else {
             return soon.into_iter().chain(patient).for_each(|reply| reply(Ok(Taken::All)));
         };
         let taken = self.options.index.apply(applied.into()).shared();
-        self.told.fetch_max(last, Ordering::AcqRel);
+        self.announced.fetch_max(last, Ordering::AcqRel);
         for (replies, patience) in [(soon, INDEXING), (patient, PATIENT)] {
             if replies.is_empty() {
                 continue;

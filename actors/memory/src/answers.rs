@@ -16,14 +16,14 @@ use muster_core::{Error, Kind, Millis};
 /// Outcome for one entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Said {
-    Stored(Gist),
+pub(super) enum EntryOutcome {
+    Stored(ResponseExtras),
     Refused(Refused),
 }
 
 /// Parts of a response that are not in its request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Gist {
+pub(super) struct ResponseExtras {
     id: EntryId,
     version: u32,
     text_version: u32,
@@ -38,7 +38,7 @@ pub(super) struct Gist {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Answer {
     /// One per entry.
-    pub(super) memory: Vec<Said>,
+    pub(super) memory: Vec<EntryOutcome>,
 }
 
 /// Returns whether a stored response belongs to memory.
@@ -53,11 +53,11 @@ pub(super) struct Waiting {
     pub(super) answer: Answer,
 }
 
-impl Said {
+impl EntryOutcome {
     pub(super) fn of(outcome: &Result<Stored, Refused>) -> Self {
         match outcome {
             Err(refused) => Self::Refused(*refused),
-            Ok(Stored { record, created }) => Self::Stored(Gist {
+            Ok(Stored { record, created }) => Self::Stored(ResponseExtras {
                 id: record.id,
                 version: record.version,
                 text_version: record.text_version,

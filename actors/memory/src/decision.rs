@@ -12,7 +12,7 @@ use muster_core::Error;
 pub(super) type Reply = Box<dyn FnOnce(Result<Taken, Error>) + Send>;
 
 /// Effect of a decision once it is durable.
-pub(super) enum Then {
+pub(super) enum Effect {
     /// Responds once the indexes have the changes, and also if storing failed.
     Reply(Reply),
     /// Responds once the indexes have the changes, however long it takes.
@@ -22,7 +22,7 @@ pub(super) enum Then {
     /// The response is durable; its pending copy can be dropped.
     Answered((String, String)),
     /// Continues the sweep.
-    Swept,
+    SweepSlice,
     /// Continues the deletion of an owner.
     Forget(Owner),
 }
@@ -37,7 +37,7 @@ pub(super) struct Decision {
     /// Tallies after this decision.
     pub(super) tallies: Vec<(Space, Tally)>,
     pub(super) applied: Vec<Applied>,
-    pub(super) then: Vec<Then>,
+    pub(super) effects: Vec<Effect>,
 }
 
 /// Writes made once for all decisions of a batch: the last change's number, and the final tallies.

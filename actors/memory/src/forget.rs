@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::decision::{Decision, Reply, Then};
+use super::decision::{Decision, Effect, Reply};
 use super::messages::Forgotten;
 use super::place;
 use super::port::{AppliedKind, Taken};
@@ -98,15 +98,18 @@ fn done(taken: Taken, forgotten: Forgotten) -> Result<Forgotten, Error> {
 impl MemoryWriter {
     /// Writes the marker, the audit entry and the order to the indexes in one decision.
     fn begin_forgetting(&mut self, owner: &Owner, by: &By) -> Result<(), StoreError> {
-        let mut turn = self.turn();
-        let mark = Mark { owner: owner.clone(), at: turn.now, by: by.id().to_owned(), forgotten: Forgotten::default() };
-        turn.put(Tree::MemoryIds, place::gone(owner), &mark)?;
-        turn.ops.push(AuditEntry::new(turn.now, by.id(), "memory_forget", owner.as_str(), json!({})).op()?);
-        let seq = turn.change(&Change::OwnerGone { owner: owner.clone() })?;
-        turn.tell(seq, AppliedKind::OwnerGone { owner: owner.clone() });
+        let mut transaction = self.transaction();
+        let mark =
+            Mark { owner: owner.clone(), at: transaction.now, by: by.id().to_owned(), forgotten: Forgotten::default() };
+        transaction.put(Tree::MemoryIds, place::gone(owner), &mark)?;
+        transaction
+            .ops
+            .push(AuditEntry::new(transaction.now, by.id(), "memory_forget", owner.as_str(), json!({})).op()?);
+        let seq = transaction.change(&Change::OwnerGone { owner: owner.clone() })?;
+        transaction.record(seq, AppliedKind::OwnerGone { owner: owner.clone() });
         let mut decision = Decision::default();
-        self.take(turn, &mut decision);
-        decision.then.push(Then::Forget(owner.clone()));
+        self.take(transaction, &mut decision);
+        decision.effects.push(Effect::Forget(owner.clone()));
         self.seal(decision);
         self.forgetting.insert(owner.clone(), Forgetting { under_way: true, ..Forgetting::new(mark) });
         Ok(())
@@ -153,9 +156,9 @@ impl MemoryWriter {
         if !decision.ops.is_empty() {
             let (key, rec) = (place::gone(owner), forgetting.mark.encode()?);
             decision.ops.push(Op::Put { tree: Tree::MemoryIds, key, rec });
-            decision.seq = self.turn().seq;
+            decision.seq = self.transaction().seq;
         }
-        decision.then.push(Then::Forget(owner.clone()));
+        decision.effects.push(Effect::Forget(owner.clone()));
         self.seal(decision);
         Ok(())
     }
@@ -163,26 +166,26 @@ impl MemoryWriter {
     /// Only the marker is left. The indexes are notified again: one that was rebuilt meanwhile may have read data
     /// before it was deleted.
     fn end_forgetting(&mut self, owner: &Owner, ops: Vec<Op>) -> Result<(), StoreError> {
-        let mut turn = self.turn();
-        turn.ops.extend(ops);
-        turn.delete(Tree::MemoryIds, place::gone(owner));
-        let seq = turn.change(&Change::OwnerGone { owner: owner.clone() })?;
-        turn.tell(seq, AppliedKind::OwnerGone { owner: owner.clone() });
+        let mut transaction = self.transaction();
+        transaction.ops.extend(ops);
+        transaction.delete(Tree::MemoryIds, place::gone(owner));
+        let seq = transaction.change(&Change::OwnerGone { owner: owner.clone() })?;
+        transaction.record(seq, AppliedKind::OwnerGone { owner: owner.clone() });
         let Some(forgetting) = self.forgetting.get(owner) else { return Ok(()) };
         let Mark { at, by, forgotten, .. } = forgetting.mark.clone();
         let details = json!({ "asked_at": at, "forgotten": forgotten });
-        let entry = AuditEntry::new(turn.now, &by, "memory_forgotten", owner.as_str(), details);
-        turn.ops.push(entry.op()?);
+        let entry = AuditEntry::new(transaction.now, &by, "memory_forgotten", owner.as_str(), details);
+        transaction.ops.push(entry.op()?);
         let waiters = self.forgetting.remove(owner).map(|forgetting| forgetting.waiters).unwrap_or_default();
         let mut decision = Decision::default();
-        self.take(turn, &mut decision);
+        self.take(transaction, &mut decision);
         self.tallies.forget(owner);
-        decision.then.extend(waiters.into_iter().map(|waiter| {
+        decision.effects.extend(waiters.into_iter().map(|waiter| {
             let reply: Reply = Box::new(move |stored| {
                 // The caller may have stopped waiting.
                 let _ = waiter.send(stored.and_then(|taken| done(taken, forgotten)));
             });
-            Then::PatientReply(reply)
+            Effect::PatientReply(reply)
         }));
         self.seal(decision);
         Ok(())
@@ -193,7 +196,7 @@ impl Handler<Forget> for MemoryWriter {
     type Result = ResponseFuture<Result<Forgotten, Error>>;
 
     fn handle(&mut self, forget: Forget, context: &mut Context<Self>) -> Self::Result {
-        let begun = self.room().and_then(|()| {
+        let begun = self.check_writable().and_then(|()| {
             if self.forgetting.contains_key(&forget.owner) {
                 return Ok(());
             }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use muster_store::{Order, Scan, StoreError, StoreHandle, Tree};
 
 use super::cursor;
-use super::facade::MemoryOptions;
 use super::messages::{ListAsk, SpaceStats};
 use super::names::MAX_KEY;
 use super::place;
 use super::record::{EntryId, EntryRecord, Owner, Place, Space, Tally};
+use super::service::MemoryOptions;
 use super::stored;
 use super::tallies::whole;
 use muster_core::page::Page;

@@ -7,10 +7,10 @@ use muster_store::StoreError;
 
 use super::check;
 use super::cursor;
-use super::facade::MemoryOptions;
 use super::messages::{Hit, SearchAsk, SearchReply};
 use super::port::{Candidate, Candidates, IndexAsk};
 use super::reads::meant;
+use super::service::MemoryOptions;
 use super::snippets::Marker;
 use super::stored;
 use muster_core::page::PageAsk;

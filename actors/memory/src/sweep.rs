@@ -6,7 +6,7 @@ use muster_store::{Op, Order, Scan, StoreError, Tree};
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::decision::{Decision, Then};
+use super::decision::{Decision, Effect};
 use super::place;
 use super::state::{self, End, Ended};
 use super::stored;
@@ -97,7 +97,7 @@ impl MemoryWriter {
             return Ok(None);
         }
         self.sweep.more = looked == SLICE && full || decision.ops.len() > MAX_OPS;
-        decision.then.push(Then::Swept);
+        decision.effects.push(Effect::SweepSlice);
         Ok(Some(decision))
     }
 }
@@ -109,9 +109,9 @@ impl MemoryWriter {
             return Ok(Ended::Nothing);
         }
         let present = self.present(&place)?;
-        let mut turn = self.turn();
-        let ended = state::expire(&mut turn, present.as_deref(), end)?;
-        self.take(turn, into);
+        let mut transaction = self.transaction();
+        let ended = state::expire(&mut transaction, present.as_deref(), end)?;
+        self.take(transaction, into);
         Ok(ended)
     }
 }
@@ -120,7 +120,7 @@ impl Handler<SweepNow> for MemoryWriter {
     type Result = ResponseFuture<Result<usize, Error>>;
 
     fn handle(&mut self, _: SweepNow, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.check_writable() {
             return Box::pin(ready(Err(refused)));
         }
         let (to, from) = oneshot::channel();

@@ -7,7 +7,7 @@ use super::answers::is_ours;
 use super::messages::Forgotten;
 use super::place;
 use super::record::{Change, EntryId, EntryRecord, Owner, Place};
-use super::state::Turn;
+use super::state::Transaction;
 use super::stored;
 use muster_core::{Millis, idempotency};
 
@@ -66,7 +66,7 @@ fn entries(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
     let page = store.scan(Tree::MemoryIds, &scan(place::ids_of_owner(owner), None, IDS))?;
     let next = if page.items.is_empty() { Stage::Changes(None) } else { Stage::Entries };
     // Only the writes of the turn are used: indexes and tallies handle the owner as a whole.
-    let (mut turn, mut forgotten, mut bytes) = (Turn::new(Millis(0), 0), Forgotten::default(), 0);
+    let (mut transaction, mut forgotten, mut bytes) = (Transaction::new(Millis(0), 0), Forgotten::default(), 0);
     for (key, rec) in page.items {
         let place = stored::read_place(&rec.bytes)?;
         let Some(id) = place::read_id(&key) else { continue };
@@ -76,20 +76,20 @@ fn entries(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
                 forgotten.entries += 1;
                 forgotten.versions += entry.kept.len() as u64;
                 bytes += entry.bytes();
-                turn.erase(&entry);
+                transaction.erase(&entry);
             }
-            found => remains(&mut turn, &place, id, found)?,
+            found => remains(&mut transaction, &place, id, found)?,
         }
-        if turn.ops.len() > MAX_OPS || bytes > MAX_BYTES {
+        if transaction.ops.len() > MAX_OPS || bytes > MAX_BYTES {
             break;
         }
     }
-    Ok(Part { ops: turn.ops, forgotten, next })
+    Ok(Part { ops: transaction.ops, forgotten, next })
 }
 
 /// Deletes everything known about an id without a readable entry.
 fn remains(
-    turn: &mut Turn,
+    transaction: &mut Transaction,
     place: &Place,
     id: EntryId,
     found: Result<Option<EntryRecord>, StoreError>,
@@ -97,14 +97,14 @@ fn remains(
     match found {
         Err(StoreError::Corrupt(why)) => {
             tracing::warn!(%id, why, "an entry that cannot be read is deleted with its owner");
-            turn.delete(Tree::Memory, place::entry(place));
+            transaction.delete(Tree::Memory, place::entry(place));
         }
         Err(error) => return Err(error),
         Ok(_) => {}
     }
-    turn.delete(Tree::MemoryIds, place::id(&place.space.owner, id));
-    turn.delete(Tree::MemoryIds, place::id_in(&place.space, id));
-    turn.delete(Tree::MemoryVectors, place::vector(id));
+    transaction.delete(Tree::MemoryIds, place::id(&place.space.owner, id));
+    transaction.delete(Tree::MemoryIds, place::id_in(&place.space, id));
+    transaction.delete(Tree::MemoryVectors, place::vector(id));
     Ok(())
 }
 

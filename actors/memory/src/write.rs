@@ -9,8 +9,8 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::answers::{self, Answer, Said, Waiting};
-use super::decision::{Decision, Reply, Then};
+use super::answers::{self, Answer, EntryOutcome, Waiting};
+use super::decision::{Decision, Effect, Reply};
 use super::messages::{Precondition, StoreReply};
 use super::port::{NewVector, Taken};
 use super::record::{EntryId, Place};
@@ -73,11 +73,11 @@ impl MemoryWriter {
             Refused::Unreadable
         };
         let present = self.present(&draft.place).map_err(unreadable)?;
-        let (mut turn, most) = (self.turn(), self.options.settings.max_entries);
+        let (mut transaction, most) = (self.transaction(), self.options.settings.max_entries);
         let owned = self.tallies.held(&whole(owner));
-        let stored = state::store(&mut turn, present.as_deref(), draft, EntryId::fresh(), (owned, most));
+        let stored = state::store(&mut transaction, present.as_deref(), draft, EntryId::fresh(), (owned, most));
         let stored = stored.map_err(unreadable)??;
-        self.take(turn, into);
+        self.take(transaction, into);
         Ok(stored)
     }
 
@@ -93,7 +93,7 @@ impl MemoryWriter {
         if let Some(asked) = &store.idempotency
             && outcomes.iter().any(Result::is_ok)
         {
-            let said = Answer { memory: outcomes.iter().map(Said::of).collect() };
+            let said = Answer { memory: outcomes.iter().map(EntryOutcome::of).collect() };
             match asked.op(self.now(), json!(said)) {
                 Ok(op) => decision.ops.push(op),
                 // Every part of it is bounded, so this is a bug; continuing would store twice.
@@ -101,7 +101,7 @@ impl MemoryWriter {
             }
             let key = (asked.principal.clone(), asked.key.clone());
             self.answers.insert(key.clone(), Waiting { digest: asked.digest, answer: said });
-            decision.then.push(Then::Answered(key));
+            decision.effects.push(Effect::Answered(key));
         }
         (outcomes, decision)
     }
@@ -112,9 +112,9 @@ impl MemoryWriter {
         }
         let present = self.present(&delete.place)?;
         let present = present.filter(|present| delete.id.is_none_or(|id| present.id == id));
-        let mut turn = self.turn();
-        let deleted = state::delete(&mut turn, present.as_deref(), delete.precondition)??;
-        self.take(turn, into);
+        let mut transaction = self.transaction();
+        let deleted = state::delete(&mut transaction, present.as_deref(), delete.precondition)??;
+        self.take(transaction, into);
         Ok(deleted)
     }
 
@@ -123,9 +123,9 @@ impl MemoryWriter {
             return Ok(false);
         }
         let present = self.present(&new.place)?;
-        let mut turn = self.turn();
-        let stored = state::vector(&mut turn, present.as_deref(), new)?;
-        self.take(turn, into);
+        let mut transaction = self.transaction();
+        let stored = state::vector(&mut transaction, present.as_deref(), new)?;
+        self.take(transaction, into);
         Ok(stored)
     }
 
@@ -138,7 +138,7 @@ impl MemoryWriter {
     ) -> ResponseFuture<Result<T, Error>> {
         let (reply, answered) = answer(finish);
         // Ordered after the decisions it depends on, even if it writes nothing.
-        decision.then.push(Then::Reply(reply));
+        decision.effects.push(Effect::Reply(reply));
         self.seal(decision);
         self.flush(context);
         answered
@@ -150,7 +150,7 @@ impl Handler<Store> for MemoryWriter {
 
     fn handle(&mut self, store: Store, context: &mut Context<Self>) -> Self::Result {
         let before = store.idempotency.as_ref().map(|asked| self.answered(asked)).transpose();
-        match before.and_then(|before| self.room().map(|()| before.flatten())) {
+        match before.and_then(|before| self.check_writable().map(|()| before.flatten())) {
             Err(refused) => Box::pin(ready(Err(refused))),
             Ok(Some(before)) => self.conclude(Decision::default(), context, move |_| {
                 before.memory.into_iter().zip(store.drafts).map(|(said, draft)| said.again(draft)).collect()
@@ -169,7 +169,7 @@ impl Handler<Delete> for MemoryWriter {
     type Result = ResponseFuture<Result<bool, Error>>;
 
     fn handle(&mut self, delete: Delete, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.check_writable() {
             return Box::pin(ready(Err(refused)));
         }
         let mut decision = Decision::default();
@@ -183,7 +183,7 @@ impl Handler<Vectors> for MemoryWriter {
     type Result = ResponseFuture<Result<usize, Error>>;
 
     fn handle(&mut self, vectors: Vectors, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.check_writable() {
             return Box::pin(ready(Err(refused)));
         }
         let (mut decision, mut stored) = (Decision::default(), 0);

@@ -364,9 +364,9 @@ async fn tools_and_earlier_calls_are_handed_on() {
             request.parallel_tool_calls = parallel;
             request.messages.extend([earlier.clone(), result.clone()]);
         });
-        let told = if expected.is_some() { 2 } else { 0 };
+        let reported = if expected.is_some() { 2 } else { 0 };
         // Two words of the user, one of each other message.
-        assert_eq!(adapter.count_prompt(&call), Some(4 + told));
+        assert_eq!(adapter.count_prompt(&call), Some(4 + reported));
         adapter.complete(call).await.unwrap();
         let asked = model.asked.lock().unwrap().pop().unwrap();
         let tool = |name: &str| ModelTool {

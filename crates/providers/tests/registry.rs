@@ -276,9 +276,13 @@ fn sampling_follows_the_catalogue_and_the_reasoning_families() {
     // Not the price, though: a proxy's is its own.
     assert_eq!(first(&registry, "gpt-5.6").price, None);
     let price = Price { input_per_million: 1.0, output_per_million: 2.0 };
-    let told = |id| ProviderSettings { price: Some(price), ..provider(id, &["gpt-5.6"]) };
+    let reported = |id| ProviderSettings { price: Some(price), ..provider(id, &["gpt-5.6"]) };
     for id in ["corp", "openai"] {
-        assert_eq!(first(&self::registry(&[told(id)]), "gpt-5.6").price, Some(price), "what the settings say: {id}");
+        assert_eq!(
+            first(&self::registry(&[reported(id)]), "gpt-5.6").price,
+            Some(price),
+            "what the settings say: {id}"
+        );
     }
 }
 

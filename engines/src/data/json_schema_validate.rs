@@ -74,7 +74,7 @@ fn validate(input: Input, context: &Context) -> Result<Output, Failure> {
         })
         .collect();
     if found.next().is_some() {
-        context.warn(format!("only the first {MAX_ERRORS} errors are told"));
+        context.warn(format!("only the first {MAX_ERRORS} errors are reported"));
     }
     Ok(Output { valid: errors.is_empty(), errors, draft: name(draft).to_owned() })
 }

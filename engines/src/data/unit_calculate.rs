@@ -82,7 +82,7 @@ fn calculate(input: Input, context: &Context) -> Result<Output, Failure> {
     };
     let fallen = || refusal("cannot be evaluated: write it more simply".to_owned());
     let (plain, long) = on_stack(context, STACK, fallen, both)?;
-    Ok(told(plain, long, input.digits, context))
+    Ok(reported(plain, long, input.digits, context))
 }
 
 /// `3 in` at the end, before an operator or a bracket is a length; elsewhere the evaluator reads `in` as a conversion.
@@ -136,7 +136,7 @@ fn refusal(why: String) -> Failure {
 }
 
 /// An exact result is kept as written, in any requested format; others are rounded here.
-fn told(plain: Written, long: Option<Written>, digits: usize, context: &Context) -> Output {
+fn reported(plain: Written, long: Option<Written>, digits: usize, context: &Context) -> Output {
     let parted = |written: &Written| {
         let (number, unit) = written.text.split_at_checked(written.number).unwrap_or_default();
         (number.to_owned(), unit.to_owned())

@@ -98,7 +98,7 @@ fn mine(input: Input, context: &Context) -> Result<Output, Failure> {
         .collect();
     found.sort_by(|(_, a), (_, b)| b.count.cmp(&a.count).then(a.first.cmp(&b.first)));
     if found.len() > MAX_TEMPLATES {
-        context.warn(format!("only the {MAX_TEMPLATES} most frequent of {} templates are told", found.len()));
+        context.warn(format!("only the {MAX_TEMPLATES} most frequent of {} templates are reported", found.len()));
         found.truncate(MAX_TEMPLATES);
     }
     let is_new = |id: &usize| !input.baseline.is_empty() && *id >= before;

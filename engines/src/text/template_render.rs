@@ -118,9 +118,9 @@ struct Bounded(Vec<u8>);
 
 impl std::io::Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let room = MAX_OUTPUT.saturating_sub(self.0.len());
-        self.0.extend(bytes.iter().take(room));
-        if bytes.len() > room { Err(std::io::Error::other("too long")) } else { Ok(bytes.len()) }
+        let remaining = MAX_OUTPUT.saturating_sub(self.0.len());
+        self.0.extend(bytes.iter().take(remaining));
+        if bytes.len() > remaining { Err(std::io::Error::other("too long")) } else { Ok(bytes.len()) }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

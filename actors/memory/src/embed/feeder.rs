@@ -38,7 +38,7 @@ const COURTESY: Duration = Duration::from_secs(2);
 
 /// Dependencies of the feeder.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(super) struct FeederDeps {
     pub(super) store: StoreHandle,
     pub(super) clock: Clock,
     pub(super) embedder: Arc<dyn Embedder>,
@@ -48,7 +48,7 @@ pub(super) struct Parts {
 }
 
 /// Actor that runs the feeding loop.
-pub struct Feeder(Parts);
+pub struct Feeder(FeederDeps);
 
 impl std::fmt::Debug for Feeder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Feeder {
 }
 
 impl Feeder {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(parts: FeederDeps) -> Self {
         Self(parts)
     }
 }
@@ -78,7 +78,7 @@ impl Actor for Feeder {
 }
 
 struct Rounds {
-    parts: Parts,
+    parts: FeederDeps,
     model: ModelTag,
     /// Deferred entries, and until when.
     skipped: BTreeMap<EntryId, Instant>,

@@ -7,7 +7,7 @@ use actix_rt::ArbiterHandle;
 use muster_store::StoreHandle;
 use tokio::time::Instant;
 
-use super::feeder::{Feeder, Parts};
+use super::feeder::{Feeder, FeederDeps};
 use super::figures::Counts;
 use super::queries::{Queries, QueryVector};
 use super::{Backlog, EmbedFigures, Embedder, ModelTag, Readiness};
@@ -47,7 +47,7 @@ impl Embedding {
         put: Arc<dyn PutVectors>,
     ) {
         let (embedder, counts) = (Arc::clone(&self.embedder), Arc::clone(&self.counts));
-        let parts = Parts { store, clock, embedder, backlog, put, counts };
+        let parts = FeederDeps { store, clock, embedder, backlog, put, counts };
         let spec = ChildSpec::new("feeder", arbiter, move |_| std::future::ready(Ok(Feeder::new(parts.clone()))));
         // The supervision tree owns it; it receives no messages.
         drop(group.start(spec));

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use muster_store::StoreError;
 
 use super::actor::Shard;
-use super::kit::Kit;
+use super::shard_context::ShardContext;
 use super::slot::Slot;
 use crate::checkpoint::SlotNumber;
 use crate::record::Change;
@@ -19,10 +19,15 @@ const PAGE: usize = 500;
 ///
 /// # Errors
 /// A change cannot be read.
-pub(super) fn bring_up(slots: &mut [Slot], behind: u64, through: Option<u64>, kit: &Kit) -> Result<u64, StoreError> {
+pub(super) fn bring_up(
+    slots: &mut [Slot],
+    behind: u64,
+    through: Option<u64>,
+    shard_context: &ShardContext,
+) -> Result<u64, StoreError> {
     let (mut reached, most) = (behind, through.unwrap_or(u64::MAX));
     while reached < most {
-        let page = stored::changes(&kit.store, reached, PAGE)?;
+        let page = stored::changes(&shard_context.store, reached, PAGE)?;
         if page.is_empty() {
             break;
         }
@@ -34,7 +39,7 @@ pub(super) fn bring_up(slots: &mut [Slot], behind: u64, through: Option<u64>, ki
             if let Ok(place) = slots.binary_search_by_key(&number, |slot| slot.number)
                 && let Some(slot) = slots.get_mut(place)
             {
-                slot.replay(seq, &change, kit)?;
+                slot.replay(seq, &change, shard_context)?;
             }
             reached = seq;
         }
@@ -53,12 +58,12 @@ impl Shard {
         if let Err(error) = self.read_missed(missed) {
             tracing::warn!(shard = self.number, %error, "changes that were missed cannot be read yet");
         }
-        self.kit.published.lacking.notify_one();
+        self.shard_context.published.lacking.notify_one();
     }
 
     fn read_missed(&mut self, missed: u64) -> Result<(), StoreError> {
         while self.applied < missed {
-            let page = stored::changes(&self.kit.store, self.applied, PAGE)?;
+            let page = stored::changes(&self.shard_context.store, self.applied, PAGE)?;
             if page.is_empty() {
                 self.applied = missed;
             }
@@ -69,8 +74,8 @@ impl Shard {
                     // No caller waits for it; the announcer is informed when it ends.
                     self.purge(tokio::sync::oneshot::channel().0);
                 }
-                if let Some(seat) = self.slots.get_mut(&SlotNumber::of(change.owner())) {
-                    seat.slot.replay(seq, &change, &self.kit)?;
+                if let Some(slot_state) = self.slots.get_mut(&SlotNumber::of(change.owner())) {
+                    slot_state.slot.replay(seq, &change, &self.shard_context)?;
                 }
                 self.applied = seq;
             }

@@ -110,9 +110,9 @@ impl Shard {
         };
         let covers = (!purges && self.ready()).then_some(through);
         let (mut slots, mut saves) = (BTreeMap::new(), Vec::new());
-        for (number, seat) in self.slots.iter_mut().filter(|(number, _)| !purges || only.contains(number)) {
-            if seat.coming.is_none() && seat.slot.dirty() {
-                let (save, underway) = seat.slot.save(through, &self.kit.mark());
+        for (number, slot_state) in self.slots.iter_mut().filter(|(number, _)| !purges || only.contains(number)) {
+            if slot_state.coming.is_none() && slot_state.slot.dirty() {
+                let (save, underway) = slot_state.slot.save(through, &self.shard_context.mark());
                 saves.push(save);
                 slots.insert(*number, underway);
             }
@@ -126,9 +126,9 @@ impl Shard {
         };
         let numbers: Vec<SlotNumber> = slots.keys().copied().collect();
         self.saving.underway = Some(Run { slots, waiters, covers });
-        let (events, kit, shard) = (self.events.clone(), Arc::clone(&self.kit), self.number);
+        let (events, shard_context, shard) = (self.events.clone(), Arc::clone(&self.shard_context), self.number);
         actix_rt::spawn(async move {
-            let disk = kit.disk(shard).await;
+            let disk = shard_context.disk(shard).await;
             let written = tokio::task::spawn_blocking(move || {
                 // Held until the end, even if no caller waits.
                 let _disk = disk;
@@ -148,14 +148,14 @@ impl Shard {
         let mut ended = Ok(());
         for (number, outcome) in outcomes {
             let underway = run.slots.remove(&number);
-            let seat = self.slots.get_mut(&number);
-            match (outcome, underway, seat) {
-                (Ok(files), Some(underway), Some(seat)) => seat.slot.saved(underway, files),
-                (Err(error), underway, seat) => {
+            let slot_state = self.slots.get_mut(&number);
+            match (outcome, underway, slot_state) {
+                (Ok(files), Some(underway), Some(slot_state)) => slot_state.slot.saved(underway, files),
+                (Err(error), underway, slot_state) => {
                     tracing::warn!(shard = self.number, slot = number.0, %error, "a checkpoint was not written");
                     ended = Err(error.to_string());
-                    match (underway, seat) {
-                        (Some(underway), Some(seat)) => seat.slot.not_saved(underway),
+                    match (underway, slot_state) {
+                        (Some(underway), Some(slot_state)) => slot_state.slot.not_saved(underway),
                         (_, Some(_)) => self.saving.remove.push(number),
                         (_, None) => self.saving.empty_aside = true,
                     }
@@ -166,7 +166,7 @@ impl Shard {
         self.saving.fault = ended.as_ref().err().cloned();
         if let (Ok(()), Some(covers), Some(shown)) = (&ended, run.covers, self.shown()) {
             shown.covered.fetch_max(covers, Ordering::AcqRel);
-            trim::begin(&self.kit);
+            trim::begin(&self.shard_context);
         }
         answer(run.waiters, &ended);
         if self.saving.again || !self.saving.purging.is_empty() {
@@ -177,10 +177,10 @@ impl Shard {
     /// Schedules the removal of an owner's data from disk. Returns false if the owner belongs to another shard.
     pub(super) fn forget(&mut self, owner: &Owner) -> bool {
         let number = SlotNumber::of(owner);
-        let Some(seat) = self.slots.get_mut(&number) else { return false };
+        let Some(slot_state) = self.slots.get_mut(&number) else { return false };
         self.saving.empty_aside = true;
         self.saving.purge.insert(number);
-        if let Some(coming) = &mut seat.coming {
+        if let Some(coming) = &mut slot_state.coming {
             coming.partial.retain(|space, _| space.owner != *owner);
             coming.removed = true;
             self.saving.remove.push(number);

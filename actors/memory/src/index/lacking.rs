@@ -18,31 +18,31 @@ const SPACES: usize = 16;
 impl Shard {
     /// Returns a few entries of each owner in turn.
     fn lacking(&mut self, limit: usize) -> Vec<(Space, EntryId)> {
-        let ready = self.slots.values().filter(|seat| seat.coming.is_none());
-        let spaces = ready.flat_map(|seat| seat.slot.lacking.iter().cloned());
+        let ready = self.slots.values().filter(|slot_state| slot_state.coming.is_none());
+        let spaces = ready.flat_map(|slot_state| slot_state.slot.lacking.iter().cloned());
         let owners = lines(spaces, |space| space.owner.clone(), self.last.as_ref());
-        let (mut told, mut left) = (Vec::new(), limit);
+        let (mut announced, mut left) = (Vec::new(), limit);
         for spaces in owners {
             if left == 0 {
                 break;
             }
             let of_owner = self.of_owner(spaces, limit);
             left -= usize::from(!of_owner.is_empty());
-            told.push(of_owner);
+            announced.push(of_owner);
         }
-        let told = interleave(told, limit);
-        self.last = told.last().map(|(space, _): &(Space, _)| space.owner.clone());
-        told
+        let announced = interleave(announced, limit);
+        self.last = announced.last().map(|(space, _): &(Space, _)| space.owner.clone());
+        announced
     }
 
     fn of_owner(&mut self, spaces: Vec<Space>, limit: usize) -> Vec<(Space, EntryId)> {
         let mut by_space: BTreeMap<Space, Vec<(Space, EntryId)>> = BTreeMap::new();
         for space in spaces {
-            let Some(seat) = self.slots.get_mut(&SlotNumber::of(&space.owner)) else { continue };
-            let collection = seat.slot.collections.get(&space);
+            let Some(slot_state) = self.slots.get_mut(&SlotNumber::of(&space.owner)) else { continue };
+            let collection = slot_state.slot.collections.get(&space);
             let ids = collection.map_or_else(Vec::new, |collection| collection.without_vector(limit));
             if ids.is_empty() {
-                seat.slot.lacking.remove(&space);
+                slot_state.slot.lacking.remove(&space);
                 continue;
             }
             by_space.insert(space.clone(), ids.into_iter().map(|id| (space.clone(), EntryId(id))).collect());
@@ -55,8 +55,8 @@ impl Shard {
 
     /// Returns the number of the owner's entries that lack one.
     pub(super) fn owner_lacks(&self, owner: &Owner) -> u64 {
-        let Some(seat) = self.slots.get(&SlotNumber::of(owner)) else { return 0 };
-        seat.slot.of_owner(owner).map(|(_, collection)| (collection.len() - collection.vectors()) as u64).sum()
+        let Some(slot_state) = self.slots.get(&SlotNumber::of(owner)) else { return 0 };
+        slot_state.slot.of_owner(owner).map(|(_, collection)| (collection.len() - collection.vectors()) as u64).sum()
     }
 }
 

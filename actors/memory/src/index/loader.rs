@@ -12,15 +12,15 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::catch_up::bring_up;
-use super::kit::Kit;
 use super::messages::Event;
+use super::shard_context::ShardContext;
 use super::slot::Slot;
 use crate::checkpoint::{Checkpoints, SlotNumber};
 use crate::stored;
 
 /// Loads slots of a shard.
 pub(super) struct Loader {
-    pub(super) kit: Arc<Kit>,
+    pub(super) shard_context: Arc<ShardContext>,
     pub(super) shard: usize,
     /// In order of their numbers.
     pub(super) slots: Vec<SlotNumber>,
@@ -36,7 +36,7 @@ impl Loader {
     /// # Errors
     /// The store cannot be read.
     pub(super) fn run(self, disk: Option<OwnedSemaphorePermit>) -> Result<(), StoreError> {
-        let last = stored::last_change(&self.kit.store)?;
+        let last = stored::last_change(&self.shard_context.store)?;
         let (mut restored, mut missing) = (Vec::new(), Vec::new());
         for (done, number) in self.slots.iter().enumerate() {
             if self.gone.is_cancelled() {
@@ -59,23 +59,23 @@ impl Loader {
 
     fn checkpoint(&self, number: SlotNumber, last: u64) -> Option<Slot> {
         let checkpoints = self.checkpoints.as_ref()?;
-        Some(Slot::restored(number, checkpoints.load(number, &self.kit.mark(), last)?))
+        Some(Slot::restored(number, checkpoints.load(number, &self.shard_context.mark(), last)?))
     }
 
     fn hand_over(&self, mut slots: Vec<Slot>) -> Result<(), StoreError> {
         let Some(behind) = slots.iter().map(|slot| slot.changed).min() else { return Ok(()) };
-        let through = bring_up(&mut slots, behind, None, &self.kit)?;
-        self.tell(Event::Loaded(slots, through));
+        let through = bring_up(&mut slots, behind, None, &self.shard_context)?;
+        self.send(Event::Loaded(slots, through));
         Ok(())
     }
 
     pub(super) fn percent(&self, done: u64, all: u64) {
         let percent = (done * 100).checked_div(all).unwrap_or(0).min(99);
-        self.tell(Event::Percent(u8::try_from(percent).unwrap_or(99)));
+        self.send(Event::Percent(u8::try_from(percent).unwrap_or(99)));
     }
 
     /// Sending fails only when the shard has ended.
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn send(&self, event: Event) {
         let _ = self.events.send(event);
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Apply {
 /// Everything up to this change was announced before this message.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(super) struct ToldThrough(pub(super) u64);
+pub(super) struct AnnouncedThrough(pub(super) u64);
 
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Candidates, Error>")]

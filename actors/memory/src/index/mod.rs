@@ -11,7 +11,6 @@
 mod actor;
 mod catch_up;
 mod checkpoints;
-mod kit;
 mod lacking;
 mod loader;
 mod messages;
@@ -20,6 +19,7 @@ mod query;
 mod ranking;
 mod rebuild;
 mod service;
+mod shard_context;
 mod shards;
 mod slot;
 mod stats;

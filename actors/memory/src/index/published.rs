@@ -13,9 +13,9 @@ const DOWN: u8 = 255;
 /// State of all shards.
 #[derive(Debug)]
 pub(super) struct Published {
-    pub(super) shards: Vec<Shown>,
+    pub(super) shards: Vec<ShardSnapshot>,
     /// Last change announced to the shards.
-    pub(super) told: AtomicU64,
+    pub(super) announced: AtomicU64,
     /// Notified when an entry may lack a vector.
     pub(super) lacking: Arc<Notify>,
     /// Trimming of the change log is in progress.
@@ -24,7 +24,7 @@ pub(super) struct Published {
 
 /// State of one shard.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ShardSnapshot {
     health: AtomicU8,
     /// A change that did not fit its mailbox: the shard is behind until it has read up to it.
     pub(super) missed: AtomicU64,
@@ -37,7 +37,7 @@ pub(super) struct Shown {
 impl Published {
     /// `last` is the last durable change before anything is announced.
     pub(super) fn new(shards: usize, last: u64) -> Self {
-        let shown = || Shown {
+        let shown = || ShardSnapshot {
             health: AtomicU8::new(DOWN),
             missed: AtomicU64::new(0),
             covered: AtomicU64::new(0),
@@ -45,7 +45,7 @@ impl Published {
         };
         Self {
             shards: (0..shards).map(|_| shown()).collect(),
-            told: AtomicU64::new(last),
+            announced: AtomicU64::new(last),
             lacking: Arc::new(Notify::new()),
             trimming: AtomicBool::new(false),
         }
@@ -53,7 +53,7 @@ impl Published {
 
     /// Returns the worst health of any shard.
     pub(super) fn health(&self) -> IndexHealth {
-        self.shards.iter().map(Shown::health).fold(IndexHealth::Ready, |worst, next| match (worst, next) {
+        self.shards.iter().map(ShardSnapshot::health).fold(IndexHealth::Ready, |worst, next| match (worst, next) {
             (IndexHealth::Down, _) | (_, IndexHealth::Down) => IndexHealth::Down,
             (IndexHealth::Rebuilding { percent: a }, IndexHealth::Rebuilding { percent: b }) => {
                 IndexHealth::Rebuilding { percent: a.min(b) }
@@ -68,7 +68,7 @@ impl Published {
     }
 }
 
-impl Shown {
+impl ShardSnapshot {
     pub(super) fn health(&self) -> IndexHealth {
         match self.health.load(Ordering::Acquire) {
             DOWN => IndexHealth::Down,

@@ -21,7 +21,7 @@ impl Loader {
     /// Rebuilds slots, given in order, from the store. Partial results can be searched meanwhile.
     pub(super) fn rebuild(&self, numbers: &[SlotNumber]) -> Result<Vec<Slot>, StoreError> {
         // Before the first page: later changes are applied from the change log.
-        let last = stored::last_change(&self.kit.store)?;
+        let last = stored::last_change(&self.shard_context.store)?;
         let mut slots: Vec<Slot> = numbers.iter().map(|number| Slot::new(*number)).collect();
         slots.iter_mut().for_each(|slot| slot.changed = last);
         let all = self.count(numbers).unwrap_or(0);
@@ -29,7 +29,7 @@ impl Loader {
         let mut shown = Instant::now();
         while !self.gone.is_cancelled() {
             let scan = Scan { prefix: Vec::new(), from, limit: PAGE, order: Order::Ascending };
-            let page = self.kit.store.scan(Tree::Memory, &scan)?;
+            let page = self.shard_context.store.scan(Tree::Memory, &scan)?;
             from = page.next;
             for (_, rec) in page.items {
                 let record = match EntryRecord::decode(&rec) {
@@ -45,8 +45,8 @@ impl Loader {
                     from = Some(behind(record.owner()));
                     break;
                 };
-                slot.put(&record, &self.kit);
-                slot.stored_vector(&record, &self.kit)?;
+                slot.put(&record, &self.shard_context);
+                slot.stored_vector(&record, &self.shard_context)?;
                 unseen.insert(record.place.space);
                 done += 1;
             }
@@ -69,7 +69,7 @@ impl Loader {
             let collection = slots.iter().find_map(|slot| slot.collections.get(&space))?.clone();
             Some((space, collection))
         };
-        self.tell(Event::Partial(spaces.into_iter().filter_map(find).collect()));
+        self.send(Event::Partial(spaces.into_iter().filter_map(find).collect()));
     }
 
     /// Number of entries in the slots, from the owners' tallies.
@@ -77,7 +77,7 @@ impl Loader {
         let (mut from, mut all) = (None, 0);
         loop {
             let scan = Scan { prefix: b"n/".to_vec(), from, limit: PAGE, order: Order::Ascending };
-            let page = self.kit.store.scan(Tree::MemoryIds, &scan)?;
+            let page = self.shard_context.store.scan(Tree::MemoryIds, &scan)?;
             for (key, rec) in page.items {
                 // The tallies of its spaces follow the owner's own.
                 let owner = key.strip_prefix(b"n/").and_then(|rest| rest.strip_suffix(b"\0"));

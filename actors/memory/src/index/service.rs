@@ -11,9 +11,9 @@ use muster_store::StoreHandle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::kit::Kit;
 use super::published::Published;
 use super::ranking::Ranking;
+use super::shard_context::ShardContext;
 use super::shards::Shards;
 use super::stats::IndexStats;
 use crate::embed::{Embedder, Embedding, ModelTag, Readiness};
@@ -84,7 +84,7 @@ impl Indexes {
     pub fn start(group: &Group, arbiters: &[ArbiterHandle], options: IndexOptions) -> Self {
         // If it cannot be read now, the gap is found later.
         let last = stored::last_change(&options.store).unwrap_or(0);
-        let kit = Arc::new(Kit {
+        let shard_context = Arc::new(ShardContext {
             store: Arc::clone(&options.store),
             clock: options.clock.clone(),
             folder: options.folder.clone(),
@@ -94,7 +94,7 @@ impl Indexes {
             published: Arc::new(Published::new(arbiters.len(), last)),
             disks: arbiters.iter().map(|_| Arc::new(Semaphore::new(1))).collect(),
         });
-        let shards = Shards::start(group, arbiters, &kit, options.waiting.max(1));
+        let shards = Shards::start(group, arbiters, &shard_context, options.waiting.max(1));
         let beside = arbiters.first().cloned().unwrap_or_else(actix_rt::Arbiter::current);
         let embedding = Embedding::start(group, beside, Arc::clone(&options.embedder));
         Self { shards, embedding, options }

@@ -11,10 +11,10 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::actor::Shard;
-use super::kit::Kit;
 use super::messages::{Apply, AskFigures, AskLacking, AskStats, Checkpoint, Search};
-use super::published::{Published, Shown};
+use super::published::{Published, ShardSnapshot};
 use super::query::busy;
+use super::shard_context::ShardContext;
 use super::stats::ShardStats;
 use crate::checkpoint::SlotNumber;
 use crate::embed::Backlog;
@@ -43,7 +43,7 @@ pub(super) struct Shards {
 }
 
 /// Counts a waiting search until it is dropped.
-struct Place<'a>(&'a Shown);
+struct Place<'a>(&'a ShardSnapshot);
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
@@ -53,18 +53,23 @@ impl Drop for Place<'_> {
 
 impl Shards {
     /// Starts a shard on each arbiter, as children `index-0`, `index-1` … of `group`.
-    pub(super) fn start(group: &Group, arbiters: &[ArbiterHandle], kit: &Arc<Kit>, waiting: usize) -> Self {
+    pub(super) fn start(
+        group: &Group,
+        arbiters: &[ArbiterHandle],
+        shard_context: &Arc<ShardContext>,
+        waiting: usize,
+    ) -> Self {
         let start = |(number, arbiter): (usize, &ArbiterHandle)| {
-            let kit = Arc::clone(kit);
+            let shard_context = Arc::clone(shard_context);
             let spec = ChildSpec::new(format!("index-{number}"), arbiter.clone(), move |control| {
-                let kit = Arc::clone(&kit);
-                async move { Shard::build(kit, number, control).await }
+                let shard_context = Arc::clone(&shard_context);
+                async move { Shard::build(shard_context, number, control).await }
             });
             // Searches are counted before they are sent, so changes always fit the mailbox.
             group.start(spec.capacity(waiting + CHANGES))
         };
         let handles = arbiters.iter().enumerate().map(start).collect();
-        Self { handles, published: Arc::clone(&kit.published), waiting }
+        Self { handles, published: Arc::clone(&shard_context.published), waiting }
     }
 
     pub(super) async fn up(&self) {
@@ -79,7 +84,7 @@ impl Shards {
     pub(super) fn apply(&self, changes: &Arc<[Applied]>) -> BoxFuture<'static, Taken> {
         let ends = changes.first().zip(changes.last()).map(|(first, last)| (first.seq, last.seq));
         let Some((first, last)) = ends else { return std::future::ready(Taken::All).boxed() };
-        if first > self.published.told.fetch_max(last, Ordering::AcqRel) + 1 {
+        if first > self.published.announced.fetch_max(last, Ordering::AcqRel) + 1 {
             // Some changes were never announced: each shard reads them before it applies these.
             for shown in &self.published.shards {
                 shown.missed.fetch_max(first - 1, Ordering::AcqRel);
@@ -111,7 +116,7 @@ impl Shards {
         .boxed()
     }
 
-    fn of(&self, owner: &Owner) -> Result<(&Handle<Shard>, &Shown), Error> {
+    fn of(&self, owner: &Owner) -> Result<(&Handle<Shard>, &ShardSnapshot), Error> {
         let number = SlotNumber::of(owner).shard(self.handles.len());
         self.handles.get(number).zip(self.published.shards.get(number)).ok_or_else(busy)
     }
@@ -152,9 +157,9 @@ impl Shards {
     pub(super) async fn checkpoint(&self) -> Result<(), String> {
         let one = |handle: &Handle<Shard>| {
             let (done, ended) = oneshot::channel();
-            let told = handle.tell(Checkpoint { done });
+            let announced = handle.tell(Checkpoint { done });
             async move {
-                told.map_err(|error| error.to_string())?;
+                announced.map_err(|error| error.to_string())?;
                 let ended = tokio::time::timeout(CHECKPOINT, ended).await;
                 ended.map_err(|_| "a checkpoint takes too long")?.map_err(|_| "the index died meanwhile")?
             }
@@ -167,8 +172,8 @@ impl Backlog for Shards {
     fn lacking(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>> {
         async move {
             let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskLacking(limit)))).await;
-            let told = asked.into_iter().filter_map(Result::ok).flatten();
-            interleave(lines(told, |(space, _): &(Space, EntryId)| space.owner.clone(), None), limit)
+            let announced = asked.into_iter().filter_map(Result::ok).flatten();
+            interleave(lines(announced, |(space, _): &(Space, EntryId)| space.owner.clone(), None), limit)
         }
         .boxed()
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use muster_store::StoreError;
 
-use super::kit::Kit;
+use super::shard_context::ShardContext;
 use crate::checkpoint::{FileEntry, PartKey, Restored, SlotNumber, SlotSave};
 use crate::port::{Applied, AppliedKind};
 use crate::record::{Change, EntryId, EntryRecord, Owner, Space};
@@ -72,22 +72,22 @@ impl Slot {
     }
 
     /// Applies a change, unless it is already applied: changes arrive in order.
-    pub(super) fn apply(&mut self, applied: &Applied, kit: &Kit) {
+    pub(super) fn apply(&mut self, applied: &Applied, shard_context: &ShardContext) {
         if applied.seq <= self.changed {
             return;
         }
         match &applied.kind {
             AppliedKind::Put(record) => {
-                self.put(record, kit);
+                self.put(record, shard_context);
                 // The store's record decides: the index may attribute more to the text than the record does.
                 if record.text_version < record.version
-                    && let Err(error) = self.stored_vector(record, kit)
+                    && let Err(error) = self.stored_vector(record, shard_context)
                 {
                     tracing::warn!(%error, "a vector cannot be read: it is made anew");
                 }
             }
             AppliedKind::Vector { space, id, model, vector, .. } => {
-                if **model == *kit.model.id {
+                if **model == *shard_context.model.id {
                     self.vector(space, *id, vector);
                 }
             }
@@ -102,16 +102,16 @@ impl Slot {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(super) fn replay(&mut self, seq: u64, change: &Change, kit: &Kit) -> Result<(), StoreError> {
+    pub(super) fn replay(&mut self, seq: u64, change: &Change, shard_context: &ShardContext) -> Result<(), StoreError> {
         if seq <= self.changed {
             return Ok(());
         }
         match change {
             Change::Put { place, id, .. } | Change::Vector { place, id, .. } => {
-                match stored::entry(&kit.store, place)?.filter(|record| record.id == *id) {
+                match stored::entry(&shard_context.store, place)?.filter(|record| record.id == *id) {
                     Some(record) => {
-                        self.put(&record, kit);
-                        self.stored_vector(&record, kit)?;
+                        self.put(&record, shard_context);
+                        self.stored_vector(&record, shard_context)?;
                     }
                     // A later change deletes it.
                     None => self.remove(&place.space, *id),
@@ -125,9 +125,9 @@ impl Slot {
     }
 
     /// Inserts an entry, unless a later version is present; an expired one is removed.
-    pub(super) fn put(&mut self, record: &EntryRecord, kit: &Kit) {
+    pub(super) fn put(&mut self, record: &EntryRecord, shard_context: &ShardContext) {
         let space = &record.place.space;
-        if record.expired(kit.now()) {
+        if record.expired(shard_context.now()) {
             return self.remove(space, record.id);
         }
         if let Some(known) = self.collections.get(space)
@@ -137,7 +137,7 @@ impl Slot {
         }
         self.touch(space);
         self.lacking.insert(space.clone());
-        self.collections.entry(space.clone()).or_insert_with(|| kit.collection()).put(&document(record));
+        self.collections.entry(space.clone()).or_insert_with(|| shard_context.collection()).put(&document(record));
     }
 
     /// Inserts the vector of the present entry.
@@ -154,11 +154,17 @@ impl Slot {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(super) fn stored_vector(&mut self, record: &EntryRecord, kit: &Kit) -> Result<(), StoreError> {
+    pub(super) fn stored_vector(
+        &mut self,
+        record: &EntryRecord,
+        shard_context: &ShardContext,
+    ) -> Result<(), StoreError> {
         let stands = |known: &crate::VectorRecord| {
-            known.model == kit.model.id && known.dimensions() == kit.model.dimensions && record.stands(known.version)
+            known.model == shard_context.model.id
+                && known.dimensions() == shard_context.model.dimensions
+                && record.stands(known.version)
         };
-        if let Some(known) = stored::vector(&kit.store, record.id)?.filter(stands) {
+        if let Some(known) = stored::vector(&shard_context.store, record.id)?.filter(stands) {
             self.vector(&record.place.space, record.id, &known.vector);
         }
         Ok(())

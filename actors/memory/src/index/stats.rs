@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::actor::Shard;
 use super::messages::{AskFigures, AskStats};
-use super::published::Shown;
+use super::published::ShardSnapshot;
 use super::timings::percentile;
 use crate::embed::EmbedFigures;
 use crate::port::{IndexFigures, IndexHealth};
@@ -97,21 +97,21 @@ impl Handler<AskStats> for Shard {
     type Result = MessageResult<AskStats>;
 
     fn handle(&mut self, _: AskStats, _: &mut Context<Self>) -> Self::Result {
-        let collections = || self.slots.values().flat_map(|seat| seat.slot.collections.values());
+        let collections = || self.slots.values().flat_map(|slot_state| slot_state.slot.collections.values());
         let shown = self.shown();
         MessageResult(ShardStats {
             shard: self.number,
-            health: shown.map_or(IndexHealth::Down, Shown::health),
+            health: shown.map_or(IndexHealth::Down, ShardSnapshot::health),
             collections: collections().count() as u64,
             entries: collections().map(|it| it.len() as u64).sum(),
             vectors: collections().map(|it| it.vectors() as u64).sum(),
             bytes: collections().map(|it| it.bytes() as u64).sum(),
-            building: self.slots.values().map(|seat| seat.slot.building.len() as u64).sum(),
+            building: self.slots.values().map(|slot_state| slot_state.slot.building.len() as u64).sum(),
             applied: self.applied,
             checkpointed: shown.map_or(0, |shown| shown.covered.load(Ordering::Acquire)),
             checkpoint_fault: self.saving.fault.clone(),
             searches: self.timings.count(),
-            searches_per_second: self.timings.per_second(self.kit.now()),
+            searches_per_second: self.timings.per_second(self.shard_context.now()),
             took: self.timings.latest(),
         })
     }
@@ -122,14 +122,15 @@ impl Handler<AskFigures> for Shard {
 
     fn handle(&mut self, AskFigures(owner): AskFigures, _: &mut Context<Self>) -> Self::Result {
         let seats = self.slots.values();
-        let of_owner = || seats.clone().flat_map(|seat| seat.slot.of_owner(&owner)).map(|(_, collection)| collection);
+        let of_owner =
+            || seats.clone().flat_map(|slot_state| slot_state.slot.of_owner(&owner)).map(|(_, collection)| collection);
         let missed = self.shown().map_or(0, |shown| shown.missed.load(Ordering::Acquire));
         MessageResult(IndexFigures {
             entries: of_owner().map(|it| it.len() as u64).sum(),
             vectors: of_owner().map(|it| it.vectors() as u64).sum(),
             pending: self.owner_lacks(&owner),
-            model: Some(std::sync::Arc::clone(&self.kit.model.id)),
-            dimensions: Some(self.kit.model.dimensions),
+            model: Some(std::sync::Arc::clone(&self.shard_context.model.id)),
+            dimensions: Some(self.shard_context.model.dimensions),
             bytes: of_owner().map(|it| it.bytes() as u64).sum(),
             lag: missed.saturating_sub(self.applied),
         })

@@ -7,7 +7,7 @@ use muster_store::{StoreError, Tree};
 use super::refused::Refused;
 use super::store::holds;
 use super::tally::Delta;
-use super::turn::Turn;
+use super::transaction::Transaction;
 use crate::messages::Precondition;
 use crate::place;
 use crate::record::{EntryId, EntryRecord};
@@ -18,16 +18,16 @@ use muster_core::Millis;
 /// # Errors
 /// As for a store.
 pub(crate) fn delete(
-    turn: &mut Turn,
+    transaction: &mut Transaction,
     present: Option<&EntryRecord>,
     precondition: Precondition,
 ) -> Result<Result<bool, Refused>, StoreError> {
-    let live = present.filter(|present| !present.expired(turn.now));
+    let live = present.filter(|present| !present.expired(transaction.now));
     if let Err(refused) = holds(precondition, live) {
         return Ok(Err(refused));
     }
     if let Some(present) = present {
-        turn.remove(present)?;
+        transaction.remove(present)?;
     }
     Ok(Ok(live.is_some()))
 }
@@ -53,21 +53,25 @@ pub(crate) enum Ended {
 ///
 /// # Errors
 /// It cannot be encoded.
-pub(crate) fn expire(turn: &mut Turn, present: Option<&EntryRecord>, end: End) -> Result<Ended, StoreError> {
+pub(crate) fn expire(
+    transaction: &mut Transaction,
+    present: Option<&EntryRecord>,
+    end: End,
+) -> Result<Ended, StoreError> {
     let End { at, id, version } = end;
     let same = present.filter(|present| present.id == id);
     if let Some(present) = same.filter(|present| present.version == version && present.expires_at == Some(at)) {
-        turn.remove(present)?;
+        transaction.remove(present)?;
         return Ok(Ended::Entry);
     }
-    turn.unschedule(Some(at), id, version);
+    transaction.unschedule(Some(at), id, version);
     let holds = |present: &&EntryRecord| present.kept.iter().any(|kept| kept.version == version);
     let Some(present) = same.filter(holds) else { return Ok(Ended::Nothing) };
-    turn.delete(Tree::MemoryHistory, place::version(id, version));
+    transaction.delete(Tree::MemoryHistory, place::version(id, version));
     // The current version lists the retained ones, so it is rewritten without a visible change.
     let mut record = present.clone();
     record.kept.retain(|kept| kept.version != version);
-    turn.write(&Arc::new(record))?;
-    turn.count(&present.place.space, Delta { versions: -1, ..Delta::default() });
+    transaction.write(&Arc::new(record))?;
+    transaction.count(&present.place.space, Delta { versions: -1, ..Delta::default() });
     Ok(Ended::Version)
 }

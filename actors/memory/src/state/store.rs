@@ -7,7 +7,7 @@ use muster_store::{StoreError, Tree};
 
 use super::refused::Refused;
 use super::tally::Delta;
-use super::turn::Turn;
+use super::transaction::Transaction;
 use crate::messages::Precondition;
 use crate::place;
 use crate::port::AppliedKind;
@@ -57,13 +57,13 @@ pub(super) fn holds(precondition: Precondition, live: Option<&EntryRecord>) -> R
 /// # Errors
 /// The inner error is a rejection, with nothing written; the outer one an encoding failure.
 pub(crate) fn store(
-    turn: &mut Turn,
+    transaction: &mut Transaction,
     present: Option<&EntryRecord>,
     draft: &Draft,
     id: EntryId,
     (owner, most): (Tally, u64),
 ) -> Result<Result<Stored, Refused>, StoreError> {
-    let live = present.filter(|present| !present.expired(turn.now));
+    let live = present.filter(|present| !present.expired(transaction.now));
     if let Err(refused) = holds(draft.precondition, live) {
         return Ok(Err(refused));
     }
@@ -71,26 +71,26 @@ pub(crate) fn store(
         return Ok(Err(Refused::Full { most }));
     }
     if let Some(over) = present.filter(|_| live.is_none()) {
-        turn.remove(over)?;
+        transaction.remove(over)?;
     }
     let record = Arc::new(match live {
-        Some(before) => replace(turn, before, draft)?,
-        None => first(turn, draft, id),
+        Some(before) => replace(transaction, before, draft)?,
+        None => first(transaction, draft, id),
     });
     if live.is_none() {
-        turn.enlist(&record)?;
-        turn.count(&record.place.space, Delta { entries: 1, versions: 0, bytes: record.bytes() as i64 });
+        transaction.enlist(&record)?;
+        transaction.count(&record.place.space, Delta { entries: 1, versions: 0, bytes: record.bytes() as i64 });
     }
-    turn.schedule(&record)?;
-    turn.write(&record)?;
+    transaction.schedule(&record)?;
+    transaction.write(&record)?;
     let change = Change::Put { place: record.place.clone(), id: record.id, version: record.version };
-    let seq = turn.change(&change)?;
-    turn.tell(seq, AppliedKind::Put(Arc::clone(&record)));
+    let seq = transaction.change(&change)?;
+    transaction.record(seq, AppliedKind::Put(Arc::clone(&record)));
     Ok(Ok(Stored { record, created: live.is_none() }))
 }
 
 /// Builds the first version.
-fn first(turn: &Turn, draft: &Draft, id: EntryId) -> EntryRecord {
+fn first(transaction: &Transaction, draft: &Draft, id: EntryId) -> EntryRecord {
     EntryRecord {
         id,
         place: draft.place.clone(),
@@ -99,41 +99,41 @@ fn first(turn: &Turn, draft: &Draft, id: EntryId) -> EntryRecord {
         thread: draft.thread.clone(),
         importance: draft.importance,
         language: draft.language.clone(),
-        created_at: turn.now,
-        stored_at: turn.now,
-        expires_at: draft.ttl.map(|ttl| turn.now.plus(ttl)),
+        created_at: transaction.now,
+        stored_at: transaction.now,
+        expires_at: draft.ttl.map(|ttl| transaction.now.plus(ttl)),
         version: 1,
         text_version: 1,
-        seq: turn.seq + 1,
+        seq: transaction.seq + 1,
         kept: Vec::new(),
     }
 }
 
 /// Builds the next version; the previous one is retained, and the oldest removed if there are too many.
-fn replace(turn: &mut Turn, before: &EntryRecord, draft: &Draft) -> Result<EntryRecord, StoreError> {
+fn replace(transaction: &mut Transaction, before: &EntryRecord, draft: &Draft) -> Result<EntryRecord, StoreError> {
     let (id, version) = (before.id, before.version.saturating_add(1));
     let mut delta = Delta { versions: 1, ..Delta::default() };
     let mut kept = before.kept.clone();
     kept.push(Kept { version: before.version, expires_at: before.expires_at });
     while kept.len() > MAX_KEPT {
-        turn.drop_kept(id, kept.remove(0));
+        transaction.drop_kept(id, kept.remove(0));
         delta.versions -= 1;
     }
     let old = EntryRecord { kept: Vec::new(), ..before.clone() };
-    turn.put(Tree::MemoryHistory, place::version(id, before.version), &old)?;
+    transaction.put(Tree::MemoryHistory, place::version(id, before.version), &old)?;
     // These fields determine the text given to the model.
     let same_text = before.value == draft.value && before.tags == draft.tags && before.language == draft.language;
     if !same_text {
-        turn.delete(Tree::MemoryVectors, place::vector(id));
+        transaction.delete(Tree::MemoryVectors, place::vector(id));
     }
     let record = EntryRecord {
         version,
         text_version: if same_text { before.text_version } else { version },
         created_at: before.created_at,
         kept,
-        ..first(turn, draft, id)
+        ..first(transaction, draft, id)
     };
     delta.bytes = record.bytes() as i64 - before.bytes() as i64;
-    turn.count(&record.place.space, delta);
+    transaction.count(&record.place.space, delta);
     Ok(record)
 }

@@ -71,57 +71,60 @@ impl World {
         })
     }
 
-    fn turn(&self) -> Turn {
-        Turn::new(self.now(), self.seq)
+    fn transaction(&self) -> Transaction {
+        Transaction::new(self.now(), self.seq)
     }
 
     /// Applies a turn, as the actor and the store would.
-    fn take(&mut self, turn: Turn) {
-        let numbers: Vec<u64> = turn.applied.iter().map(|applied| applied.seq).collect();
-        assert!(numbers.iter().all(|seq| *seq > self.seq && *seq <= turn.seq), "each change has a number of its own");
+    fn take(&mut self, transaction: Transaction) {
+        let numbers: Vec<u64> = transaction.applied.iter().map(|applied| applied.seq).collect();
+        assert!(
+            numbers.iter().all(|seq| *seq > self.seq && *seq <= transaction.seq),
+            "each change has a number of its own"
+        );
         assert!(numbers.is_sorted_by(|a, b| a < b));
-        for op in turn.ops {
+        for op in transaction.ops {
             match op {
                 Op::Put { tree, key, rec } => drop(self.trees.insert((tree.name(), key), rec)),
                 Op::Delete { tree, key } => drop(self.trees.remove(&(tree.name(), key))),
             }
         }
-        for (place, _) in &turn.there {
-            let last = turn.there.iter().rev().find(|(other, _)| other == place).unwrap();
+        for (place, _) in &transaction.there {
+            let last = transaction.there.iter().rev().find(|(other, _)| other == place).unwrap();
             assert_eq!(last.1.as_deref(), self.get(place).as_ref(), "what is said to stand there does");
         }
-        for (space, delta) in turn.deltas {
+        for (space, delta) in transaction.deltas {
             let tally = self.tallies.entry(space).or_default();
             *tally = tally.moved(delta);
         }
-        self.seq = turn.seq;
+        self.seq = transaction.seq;
     }
 
     fn store(&mut self, draft: &Draft) -> Result<Stored, Refused> {
         self.ids += 1;
-        let (present, mut turn) = (self.get(&draft.place), self.turn());
+        let (present, mut transaction) = (self.get(&draft.place), self.transaction());
         let outcome =
-            super::store(&mut turn, present.as_ref(), draft, EntryId(self.ids), (self.owned(), MOST)).unwrap();
+            super::store(&mut transaction, present.as_ref(), draft, EntryId(self.ids), (self.owned(), MOST)).unwrap();
         if outcome.is_ok() {
-            self.take(turn);
+            self.take(transaction);
         } else {
-            assert!(turn.ops.is_empty() && turn.applied.is_empty(), "who is refused changes nothing");
+            assert!(transaction.ops.is_empty() && transaction.applied.is_empty(), "who is refused changes nothing");
         }
         outcome
     }
 
     fn delete(&mut self, place: &Place, precondition: Precondition) -> Result<bool, Refused> {
-        let (present, mut turn) = (self.get(place), self.turn());
-        let outcome = super::delete(&mut turn, present.as_ref(), precondition).unwrap();
-        self.take(turn);
+        let (present, mut transaction) = (self.get(place), self.transaction());
+        let outcome = super::delete(&mut transaction, present.as_ref(), precondition).unwrap();
+        self.take(transaction);
         outcome
     }
 
     fn vector(&mut self, place: &Place, id: EntryId, version: u32) -> bool {
-        let (present, mut turn) = (self.get(place), self.turn());
+        let (present, mut transaction) = (self.get(place), self.transaction());
         let new = NewVector { place: place.clone(), id, version, model: Arc::from("m"), vector: Arc::from([1.0]) };
-        let stored = super::vector(&mut turn, present.as_ref(), &new).unwrap();
-        self.take(turn);
+        let stored = super::vector(&mut transaction, present.as_ref(), &new).unwrap();
+        self.take(transaction);
         stored
     }
 
@@ -133,9 +136,9 @@ impl World {
                 (at <= self.now()).then_some((End { at, id, version }, place))
             });
             let Some((end, place)) = due else { return };
-            let (present, mut turn) = (self.get(&place), self.turn());
-            expire(&mut turn, present.as_ref(), end).unwrap();
-            self.take(turn);
+            let (present, mut transaction) = (self.get(&place), self.transaction());
+            expire(&mut transaction, present.as_ref(), end).unwrap();
+            self.take(transaction);
         }
     }
 
@@ -437,9 +440,9 @@ fn a_replaced_version_ends_at_its_own_time() {
 fn the_indexes_hear_what_the_log_says() {
     let mut world = World::default();
     world.store(&draft(0, 1, None, Precondition::None)).unwrap();
-    let (present, mut turn) = (world.get(&place_at(0)), world.turn());
-    super::delete(&mut turn, present.as_ref(), Precondition::None).unwrap().unwrap();
-    let kinds: Vec<_> = turn.applied.iter().map(|applied| (applied.seq, applied.kind.clone())).collect();
+    let (present, mut transaction) = (world.get(&place_at(0)), world.transaction());
+    super::delete(&mut transaction, present.as_ref(), Precondition::None).unwrap().unwrap();
+    let kinds: Vec<_> = transaction.applied.iter().map(|applied| (applied.seq, applied.kind.clone())).collect();
     let (space, id) = (place_at(0).space, EntryId(1));
     assert_eq!(kinds, [(2, AppliedKind::Deleted { space, id })]);
 }

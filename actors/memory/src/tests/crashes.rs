@@ -33,9 +33,9 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
         assert!(stored.len() >= acknowledged.len());
         let last = bench.put("last", "v").await;
         assert!(stored.iter().all(|entry| entry.seq < last.seq), "no number is given twice");
-        let told = bench.index.kinds();
+        let received = bench.index.kinds();
         for entry in stored {
-            assert!(told.contains(&AppliedKind::Put(Arc::new(entry))));
+            assert!(received.contains(&AppliedKind::Put(Arc::new(entry))));
         }
     });
 }
@@ -50,9 +50,9 @@ fn what_became_durable_as_the_actor_died_is_told_by_the_next() {
         bench.store.held(1).await;
         assert!(bench.tree.inject_panic("memory/memory"));
         assert_eq!(store.await.unwrap().unwrap_err().kind, Kind::Unavailable);
-        assert!(bench.index.told().is_empty());
+        assert!(bench.index.received().is_empty());
         bench.store.release();
-        test_world::until(|| !bench.index.told().is_empty()).await;
+        test_world::until(|| !bench.index.received().is_empty()).await;
         bench.memory.up().await;
         let stored = Arc::new(bench.get("k").unwrap());
         assert_eq!(bench.index.kinds(), [AppliedKind::Put(stored)]);

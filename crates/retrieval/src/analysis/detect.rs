@@ -29,12 +29,12 @@ pub fn detect(text: &str, default: Language) -> Language {
 /// One word in eight, and at least two: faster than trigrams, and right for most stored texts.
 fn is_english(text: &str) -> bool {
     let mut words = 0;
-    let mut telling = 0;
+    let mut matches = 0;
     for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
         words += 1;
-        telling += usize::from(ENGLISH.iter().any(|known| known.eq_ignore_ascii_case(word)));
+        matches += usize::from(ENGLISH.iter().any(|known| known.eq_ignore_ascii_case(word)));
     }
-    telling >= 2 && telling * 8 >= words
+    matches >= 2 && matches * 8 >= words
 }
 
 fn by_name(lang: Lang) -> Language {

@@ -20,8 +20,8 @@ const AROUND: usize = 64;
 #[must_use]
 pub fn passages(key: &str, tags: &[String], value: &str) -> Vec<String> {
     let (front, behind) = (front(key, tags, value), behind(tags));
-    let room = PASSAGE.saturating_sub(cost(&front) + cost(&behind));
-    let all = split(value, room);
+    let available = PASSAGE.saturating_sub(cost(&front) + cost(&behind));
+    let all = split(value, available);
     all.into_iter().map(|passage| [&*front, passage.trim(), &*behind].concat()).collect()
 }
 
@@ -71,9 +71,9 @@ fn is_telling(word: &str) -> bool {
     word.chars().all(char::is_alphabetic) && word.chars().nth(1).is_some()
 }
 
-/// Splits into parts of nearly equal cost, at most `room` plus one word; at least one part.
-fn split(text: &str, room: usize) -> Vec<&str> {
-    let parts = cost(text).div_ceil(room.max(1)).max(1);
+/// Splits into parts of nearly equal cost, at most `available` plus one word; at least one part.
+fn split(text: &str, available: usize) -> Vec<&str> {
+    let parts = cost(text).div_ceil(available.max(1)).max(1);
     let share = cost(text).div_ceil(parts);
     let (mut all, mut start, mut spent) = (Vec::new(), 0, 0);
     for (at, word) in text.split_word_bound_indices() {

@@ -7,18 +7,18 @@ use super::{Highlight, MAX_LENGTH, MAX_SNIPPETS};
 /// The best ranges, each with words that the previous ones lack; in text order.
 pub(super) fn snippets(value: &str, marks: &[Mark], words: usize) -> Vec<Highlight> {
     let mut chosen: Vec<Highlight> = Vec::new();
-    let mut told = vec![false; words];
+    let mut covered = vec![false; words];
     while chosen.len() < MAX_SNIPPETS {
         let free = |mark: &&Mark| {
             chosen.iter().all(|other| mark.end <= other.snippet.start || mark.start >= other.snippet.end)
         };
         let left: Vec<Mark> = marks.iter().filter(free).copied().collect();
-        let Some(window) = best(&left, &told) else { break };
+        let Some(window) = best(&left, &covered) else { break };
         let within = left.get(window).unwrap_or_default();
         let snippet = widen(value, within, &chosen);
         for mark in within {
-            if let Some(told) = told.get_mut(mark.word) {
-                *told = true;
+            if let Some(covered) = covered.get_mut(mark.word) {
+                *covered = true;
             }
         }
         let inside = |mark: &&Mark| mark.start >= snippet.start && mark.end <= snippet.end;
@@ -30,12 +30,12 @@ pub(super) fn snippets(value: &str, marks: &[Mark], words: usize) -> Vec<Highlig
 }
 
 /// Marks of the best window: most new words, then most words, then most marks.
-fn best(marks: &[Mark], told: &[bool]) -> Option<Range<usize>> {
+fn best(marks: &[Mark], covered: &[bool]) -> Option<Range<usize>> {
     let mut within: VecDeque<&Mark> = VecDeque::new();
-    let mut counts = vec![0_u32; told.len()];
+    let mut counts = vec![0_u32; covered.len()];
     let (mut fresh, mut distinct) = (0_u32, 0_u32);
     let mut best: Option<((u32, u32, usize), Range<usize>)> = None;
-    let is_fresh = |word: usize| u32::from(told.get(word) == Some(&false));
+    let is_fresh = |word: usize| u32::from(covered.get(word) == Some(&false));
     for (nth, mark) in marks.iter().enumerate() {
         within.push_back(mark);
         if let Some(count) = counts.get_mut(mark.word) {
@@ -72,19 +72,19 @@ fn widen(value: &str, marks: &[Mark], others: &[Highlight]) -> Range<usize> {
     if let Some((cut, _)) = core.char_indices().nth(MAX_LENGTH) {
         return start..start + cut;
     }
-    let room = MAX_LENGTH - core.chars().count();
+    let available = MAX_LENGTH - core.chars().count();
     let before = value.get(low..start).unwrap_or_default();
     let after = value.get(end..high).unwrap_or_default();
-    let ahead = after.chars().take(room).count();
-    let behind = before.chars().rev().take((room / 2).max(room - ahead)).count();
+    let ahead = after.chars().take(available).count();
+    let behind = before.chars().rev().take((available / 2).max(available - ahead)).count();
     let first = back(before, behind, low);
-    let last = end + forth(after, room - behind);
+    let last = end + forth(after, available - behind);
     first..last
 }
 
-/// Start of a snippet with `room` characters before its first mark: at the beginning of a word if possible.
-fn back(before: &str, room: usize, low: usize) -> usize {
-    let Some((at, _)) = before.char_indices().rev().take(room).last() else { return low + before.len() };
+/// Start of a snippet with `available` characters before its first mark: at the beginning of a word if possible.
+fn back(before: &str, available: usize, low: usize) -> usize {
+    let Some((at, _)) = before.char_indices().rev().take(available).last() else { return low + before.len() };
     let taken = before.get(at..).unwrap_or_default();
     let starts = at == 0 || before.get(..at).is_some_and(|rest| rest.ends_with(char::is_whitespace));
     match taken.char_indices().find(|(_, c)| c.is_whitespace()) {
@@ -93,9 +93,9 @@ fn back(before: &str, room: usize, low: usize) -> usize {
     }
 }
 
-/// Bytes after the last mark, for at most `room` characters.
-fn forth(after: &str, room: usize) -> usize {
-    let Some((cut, next)) = after.char_indices().nth(room) else { return after.len() };
+/// Bytes after the last mark, for at most `available` characters.
+fn forth(after: &str, available: usize) -> usize {
+    let Some((cut, next)) = after.char_indices().nth(available) else { return after.len() };
     let taken = after.get(..cut).unwrap_or_default();
     match taken.char_indices().rev().find(|(_, c)| c.is_whitespace()) {
         Some((space, _)) if !next.is_whitespace() => space,

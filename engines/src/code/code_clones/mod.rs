@@ -111,10 +111,10 @@ fn clones(input: Input, context: &Context) -> Result<Output, Failure> {
     let mut classes = classes::classes(&files, &found.pairs);
     let duplication = classes::share(&files, &classes);
     if classes.len() > MAX_CLONES {
-        context.warn(format!("only the largest {MAX_CLONES} clones are told"));
+        context.warn(format!("only the largest {MAX_CLONES} clones are reported"));
         classes.truncate(MAX_CLONES);
     }
-    let clones = classes.iter().map(|class| told(class, &input.files, &files)).collect();
+    let clones = classes.iter().map(|class| reported(class, &input.files, &files)).collect();
     Ok(Output { clones, duplication })
 }
 
@@ -129,7 +129,7 @@ fn tokens<'s>(file: &'s File, normalise: bool, known: &mut HashMap<&'s str, u32>
     tokens
 }
 
-fn told(class: &Class, inputs: &[File], files: &[Tokens]) -> Clone {
+fn reported(class: &Class, inputs: &[File], files: &[Tokens]) -> Clone {
     let place = |&(file, at): &(usize, usize)| {
         let lines = &files.get(file)?.lines;
         let (first, last) = (lines.get(at)?.0, lines.get(at + class.tokens - 1)?.1);

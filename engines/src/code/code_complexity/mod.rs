@@ -97,7 +97,7 @@ fn complexity(input: Input, context: &Context) -> Result<Output, Failure> {
     }
     let mut measured = measure::measure(&tree, &input.source, language);
     if measured.functions.len() > MAX_FUNCTIONS {
-        context.warn(format!("only the first {MAX_FUNCTIONS} functions are told"));
+        context.warn(format!("only the first {MAX_FUNCTIONS} functions are reported"));
         measured.functions.truncate(MAX_FUNCTIONS);
     }
     let halstead = measured.halstead.measures();

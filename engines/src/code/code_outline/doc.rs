@@ -14,8 +14,8 @@ const BEFORE: u32 = 8;
 
 /// Text of the comments before a definition; in Rust and Java only documentation comments.
 pub(super) fn of_comments<'s>(comments: impl Iterator<Item = &'s str>, language: Language) -> String {
-    let told: Vec<String> = comments.filter(|comment| is_doc(comment, language)).map(without_marks).collect();
-    short(told.join("\n").trim())
+    let reported: Vec<String> = comments.filter(|comment| is_doc(comment, language)).map(without_marks).collect();
+    short(reported.join("\n").trim())
 }
 
 fn is_doc(comment: &str, language: Language) -> bool {

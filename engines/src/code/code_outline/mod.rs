@@ -102,7 +102,7 @@ fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
     let found = if errors.widest <= MAX_ERROR {
         definitions::find(&tree, &input.source, language)?
     } else {
-        context.warn(format!("most of it could not be read as {}: no symbols are told", language.name()));
+        context.warn(format!("most of it could not be read as {}: no symbols are reported", language.name()));
         definitions::Found::default()
     };
     let symbols = walk::symbols(&tree, &input.source, language, &found);
@@ -113,7 +113,7 @@ fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
 /// Enforces the limits on symbols and imports.
 fn bounded(mut output: Output, context: &Context) -> Output {
     if output.symbols.len() > MAX_SYMBOLS || output.imports.len() > MAX_SYMBOLS {
-        context.warn(format!("only the first {MAX_SYMBOLS} symbols and imports are told"));
+        context.warn(format!("only the first {MAX_SYMBOLS} symbols and imports are reported"));
         output.symbols.truncate(MAX_SYMBOLS);
         output.imports.truncate(MAX_SYMBOLS);
     }

@@ -224,7 +224,7 @@ impl Closed {
             }
             steps += 1;
             if paths.len() >= MAX_PATHS || steps > MAX_STEPS {
-                context.warn(format!("only the {} shortest paths that were found are told", paths.len()));
+                context.warn(format!("only the {} shortest paths that were found are reported", paths.len()));
                 break;
             }
             if self.roots.contains(&first) {

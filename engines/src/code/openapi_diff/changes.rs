@@ -50,7 +50,7 @@ impl Changes {
 
     pub(super) fn warn(&self, context: &Context) {
         if self.left_out {
-            context.warn(format!("only the first {MAX_CHANGES} changes are told"));
+            context.warn(format!("only the first {MAX_CHANGES} changes are reported"));
         }
         if self.too_deep {
             context.warn("schemas are nested too deeply, or are too many: they are compared in part");

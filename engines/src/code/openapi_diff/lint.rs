@@ -48,7 +48,7 @@ pub(super) fn lint(document: &Document, wanted: Option<&BTreeSet<&str>>, context
     findings.retain(|finding| finding.is_invalid() || wanted.is_none_or(|wanted| wanted.contains(finding.rule)));
     if findings.len() > MAX_FINDINGS {
         findings.truncate(MAX_FINDINGS);
-        context.warn(format!("only the first {MAX_FINDINGS} findings are told"));
+        context.warn(format!("only the first {MAX_FINDINGS} findings are reported"));
     }
     findings
 }

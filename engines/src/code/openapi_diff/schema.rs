@@ -220,9 +220,9 @@ impl At<'_> {
             (false, true) => Shift::Wider,
             (false, false) => Shift::Other,
         };
-        let told =
+        let reported =
             |types: Types| types.map_or("any".to_owned(), |types| types.into_iter().collect::<Vec<_>>().join(" or "));
-        self.shift(shift, "type-changed", format!("from {} to {}", told(before), told(after)));
+        self.shift(shift, "type-changed", format!("from {} to {}", reported(before), reported(after)));
     }
 
     fn values(&mut self, old: &Value, new: &Value) {
@@ -256,13 +256,13 @@ impl At<'_> {
                 _ => f64::INFINITY,
             };
             let (before, after) = (value(old), value(new));
-            let told = |schema: &Value| schema.get(field).map_or("none".to_owned(), Value::to_string);
+            let reported = |schema: &Value| schema.get(field).map_or("none".to_owned(), Value::to_string);
             if before.to_bits() != after.to_bits() {
                 let shift = if after < before { Shift::Narrower } else { Shift::Wider };
                 self.shift(
                     shift,
                     &format!("{}-changed", dashed(field)),
-                    format!("from {} to {}", told(old), told(new)),
+                    format!("from {} to {}", reported(old), reported(new)),
                 );
             }
         }

@@ -31,7 +31,7 @@ fn tree(start: &str, entries: &[Listed]) -> String {
         above.iter().for_each(|&over| text.push_str(if over { "    " } else { "│   " }));
         text.push_str(if last { "└── " } else { "├── " });
         text.push_str(&plain(&entry.name));
-        text.push_str(&told(entry));
+        text.push_str(&reported(entry));
         text.push('\n');
         above.push(last);
     }
@@ -107,7 +107,7 @@ fn markdown(start: &str, entries: &[Listed], languages: &BTreeMap<&'static str, 
             "{}- {}{}",
             "  ".repeat(entry.depth - 1),
             code(&format!("{}{slash}", entry.name)),
-            told(entry)
+            reported(entry)
         );
     }
     if !languages.is_empty() {
@@ -121,19 +121,19 @@ fn markdown(start: &str, entries: &[Listed], languages: &BTreeMap<&'static str, 
 }
 
 /// Details after a name.
-fn told(entry: &Listed) -> String {
+fn reported(entry: &Listed) -> String {
     match entry.kind {
         Kind::Dir => String::new(),
         Kind::Link => entry.target.as_deref().map(|target| format!(" -> {}", plain(target))).unwrap_or_default(),
         Kind::File => {
-            let mut told = vec![format!("{} B", entry.size)];
+            let mut reported = vec![format!("{} B", entry.size)];
             if !entry.language.is_empty() {
-                told.push(entry.language.to_owned());
+                reported.push(entry.language.to_owned());
             }
             if entry.lines > 0 {
-                told.push(many(entry.lines, "line", "lines"));
+                reported.push(many(entry.lines, "line", "lines"));
             }
-            format!(" ({})", told.join(", "))
+            format!(" ({})", reported.join(", "))
         }
     }
 }

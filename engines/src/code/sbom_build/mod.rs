@@ -139,7 +139,7 @@ fn build(input: Input, context: &Context) -> Result<Output, Failure> {
     let (completeness, mut missing) = weigh(&bill);
     if missing.len() > MAX_MISSING {
         missing.truncate(MAX_MISSING);
-        context.warn(format!("only the first {MAX_MISSING} missing elements are told"));
+        context.warn(format!("only the first {MAX_MISSING} missing elements are reported"));
     }
     let sbom = match input.format {
         Format::Cyclonedx => cyclonedx::write(&bill),

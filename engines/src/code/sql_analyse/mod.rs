@@ -105,7 +105,7 @@ fn analyse(input: Input, context: &Context) -> Result<Output, Failure> {
     let mut output = on_stack(context, STACK, fallen, || read(&input))?;
     if output.problems.len() > MAX_PROBLEMS {
         output.problems.truncate(MAX_PROBLEMS);
-        context.warn(format!("only the first {MAX_PROBLEMS} problems are told"));
+        context.warn(format!("only the first {MAX_PROBLEMS} problems are reported"));
     }
     Ok(output)
 }
@@ -137,7 +137,7 @@ fn read(input: &Input) -> Result<Output, Failure> {
     let statements = parse(&tokens).unwrap_or_else(|_| {
         parts
             .into_iter()
-            .filter_map(|part| parse(part).map_err(|error| output.errors.push(told(error))).ok())
+            .filter_map(|part| parse(part).map_err(|error| output.errors.push(reported(error))).ok())
             .flatten()
             .collect()
     });
@@ -149,7 +149,7 @@ fn read(input: &Input) -> Result<Output, Failure> {
     Ok(output)
 }
 
-fn told(error: ParserError) -> String {
+fn reported(error: ParserError) -> String {
     match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
         ParserError::RecursionLimitExceeded => "is nested too deeply".to_owned(),

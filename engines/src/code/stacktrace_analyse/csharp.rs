@@ -30,9 +30,9 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
 /// Errors above the first frame, outermost first, on one or several lines.
 fn header(lines: &[&str]) -> (Vec<Thrown>, Vec<usize>) {
     let joined = lines.join("\n");
-    let told = joined.rsplit_once("Unhandled exception. ").or_else(|| joined.rsplit_once("Unhandled Exception: "));
-    let told = told.map_or(joined.as_str(), |(_, told)| told).trim();
-    let parts = told.split("---> ").map(|part| Thrown::new(split(part.trim())));
+    let reported = joined.rsplit_once("Unhandled exception. ").or_else(|| joined.rsplit_once("Unhandled Exception: "));
+    let reported = reported.map_or(joined.as_str(), |(_, reported)| reported).trim();
+    let parts = reported.split("---> ").map(|part| Thrown::new(split(part.trim())));
     let thrown: Vec<Thrown> = parts.collect();
     let open = (0..thrown.len()).collect();
     (thrown, open)

@@ -22,9 +22,9 @@ fn errors(lines: &[&str]) -> Vec<Thrown> {
     let mut thrown: Vec<Thrown> = Vec::new();
     for line in lines {
         let text = line.trim_start();
-        let told = text.strip_prefix("panic: ").map(|rest| ("panic", rest));
-        let told = told.or_else(|| text.strip_prefix("fatal error: ").map(|rest| ("fatal error", rest)));
-        match (told, thrown.last_mut()) {
+        let reported = text.strip_prefix("panic: ").map(|rest| ("panic", rest));
+        let reported = reported.or_else(|| text.strip_prefix("fatal error: ").map(|rest| ("fatal error", rest)));
+        match (reported, thrown.last_mut()) {
             (Some((kind, message)), _) => {
                 let message = message.split(" [recovered").next().unwrap_or(message);
                 let (kind, message) =

@@ -141,7 +141,7 @@ fn analyse(input: Input, context: &Context) -> Result<Output, Failure> {
     let fingerprint = grouping::fingerprint(language, &thrown, &own);
     let all: usize = thrown.iter().map(|thrown| thrown.frames.len()).sum();
     if all > MAX_FRAMES {
-        context.warn(format!("only the first {MAX_FRAMES} of {all} frames are told"));
+        context.warn(format!("only the first {MAX_FRAMES} of {all} frames are reported"));
     }
     let frames = thrown.iter().flat_map(|thrown| &thrown.frames).take(MAX_FRAMES).map(|frame| Framed {
         own: own.is(frame),

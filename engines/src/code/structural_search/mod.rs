@@ -113,7 +113,7 @@ fn search(input: Input, context: &Context) -> Result<Output, Failure> {
         let message = format!("there are more than {MAX_MATCHES} matches: narrow the pattern or give less source");
         return Err(Failure::too_large(message));
     }
-    let matches = told(&found, &input.source)?;
+    let matches = reported(&found, &input.source)?;
     let rewritten = match &input.rewrite {
         Some(rewrite) => Some(rewritten(&input.source, rewrite, grammar, &pattern, &found)?),
         None => None,
@@ -156,7 +156,7 @@ fn pattern(input: &Input, grammar: Grammar, context: &Context) -> Result<Pattern
     Ok(pattern)
 }
 
-fn told(found: &[NodeMatch<'_, Doc>], source: &str) -> Result<Vec<Match>, Failure> {
+fn reported(found: &[NodeMatch<'_, Doc>], source: &str) -> Result<Vec<Match>, Failure> {
     let mut size = 0;
     let mut matches = Vec::new();
     for found in found {

@@ -17,8 +17,8 @@ pub fn choose(
     filename: Option<&str>,
     context: &Context,
 ) -> Result<(Language, Tree), Failure> {
-    let told = Language::by_name(named).or_else(|| filename.and_then(Language::of_filename));
-    match told {
+    let reported = Language::by_name(named).or_else(|| filename.and_then(Language::of_filename));
+    match reported {
         Some(Language::TypeScript) => {
             let tree = parse(source, Language::TypeScript, "source")?;
             if !tree.root_node().has_error() {

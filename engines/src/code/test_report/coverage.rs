@@ -96,7 +96,7 @@ impl Covered {
         };
         let (lines, branches) = (sum(File::line_sums), sum(File::branch_sums));
         if branches.0 == 0 {
-            context.warn("no report tells of branches: they count as covered");
+            context.warn("no report contains branches: they count as covered");
         }
         Percent { lines: share(lines), branches: share(branches), changed: share(self.changed(changed, context)) }
     }
@@ -111,7 +111,7 @@ impl Covered {
             let files: Vec<&File> =
                 self.files.iter().filter(|(name, _)| same_file(name, path)).map(|(_, file)| file).collect();
             if files.is_empty() {
-                context.warn(format!("no report tells of {path}: its lines are left out"));
+                context.warn(format!("no report covers {path}: its lines are ignored"));
             }
             let mut lines: Vec<u64> = lines.iter().map(|line| *line as u64).collect();
             lines.sort_unstable();

@@ -209,7 +209,7 @@ fn summarise(input: Input, context: &Context) -> Result<Output, Failure> {
 fn gate(input: &Input, coverage: Option<&coverage::Percent>, context: &Context) -> bool {
     let Some(minimum) = input.minimum_coverage else { return true };
     let Some(coverage) = coverage else {
-        context.warn("a minimum of coverage is asked for, and no report tells of coverage: the gate is closed");
+        context.warn("a minimum coverage is required, but no report contains coverage: the gate fails");
         return false;
     };
     minimum <= if input.changed_lines.is_empty() { coverage.lines } else { coverage.changed }
@@ -218,7 +218,7 @@ fn gate(input: &Input, coverage: Option<&coverage::Percent>, context: &Context) 
 fn failures(cases: &[&Case], context: &Context) -> Vec<Failed> {
     let failed: Vec<&&Case> = cases.iter().filter(|case| case.outcome == Outcome::Failed).collect();
     if failed.len() > MAX_FAILURES {
-        context.warn(format!("only the first {MAX_FAILURES} of {} failures are told", failed.len()));
+        context.warn(format!("only the first {MAX_FAILURES} of {} failures are reported", failed.len()));
     }
     let told = |case: &&&Case| Failed {
         suite: case.suite.clone(),

@@ -98,15 +98,15 @@ fn normalise(input: Input, context: &Context) -> Result<Output, Failure> {
 
 fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
     let mut contact = Contact { id: given.id, ..Contact::default() };
-    let told = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-    if let Some(text) = told(given.phone) {
+    let reported = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    if let Some(text) = reported(given.phone) {
         match phone::read(&text, country) {
             Ok(phone) => {
                 if !phone.valid {
                     contact.problems.push("phone: no network gives out this number".to_owned());
                 }
                 if let Some(extension) = phone.extension {
-                    context.warn(format!("{}: E.164 has no room for the extension {extension}", contact.id));
+                    context.warn(format!("{}: E.164 cannot represent the extension {extension}", contact.id));
                 }
                 contact.e164 = phone.e164;
                 contact.phone_valid = phone.valid;
@@ -116,7 +116,7 @@ fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
             Err(problem) => contact.problems.push(format!("phone: {problem}")),
         }
     }
-    if let Some(text) = told(given.email) {
+    if let Some(text) = reported(given.email) {
         match email::read(text.trim()) {
             Ok(address) => (contact.email, contact.email_valid) = (address, true),
             Err(problem) => {
@@ -125,7 +125,7 @@ fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
             }
         }
     }
-    if let Some(text) = told(given.name) {
+    if let Some(text) = reported(given.name) {
         contact.name = name::tidy(&text);
         if !contact.name.chars().any(char::is_alphabetic) {
             contact.problems.push("name: has no letter".to_owned());

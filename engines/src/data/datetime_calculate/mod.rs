@@ -211,7 +211,7 @@ fn range(value: &Zoned, other: &Zoned, input: &Input, context: &Context) -> Resu
             return Err(Failure::invalid(&["amount"], "must lead forward, such as P1D or PT15M"));
         }
         if index == MAX_TIMES {
-            context.warn(format!("only the first {MAX_TIMES} times are told"));
+            context.warn(format!("only the first {MAX_TIMES} times are reported"));
             break;
         }
         times.push(shown(next.clone(), input)?.to_string());

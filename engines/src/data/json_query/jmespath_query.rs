@@ -56,11 +56,11 @@ fn selects_several(mut ast: &Ast) -> bool {
 fn runtime() -> Runtime {
     let mut runtime = Runtime::new();
     runtime.register_builtin_functions();
-    let room = Arc::new(AtomicUsize::new(MAX_MADE));
-    let of_join = Arc::clone(&room);
+    let remaining = Arc::new(AtomicUsize::new(MAX_MADE));
+    let of_join = Arc::clone(&remaining);
     let measure = move |args: &[Rcvar], _: &mut Context<'_>| {
         let value = args.first().cloned().unwrap_or_else(|| Rcvar::new(Variable::Null));
-        take(&room, &value, 0).then_some(value).ok_or_else(too_much)
+        take(&remaining, &value, 0).then_some(value).ok_or_else(too_much)
     };
     runtime.register_function(MEASURE, Box::new(measure));
     if let Some(join) = runtime.deregister_function("join") {
@@ -83,19 +83,19 @@ fn too_much() -> JmespathError {
 }
 
 /// Subtracts a value's size from the remaining budget; false if it is exceeded.
-fn take(room: &AtomicUsize, value: &Variable, depth: usize) -> bool {
+fn take(remaining: &AtomicUsize, value: &Variable, depth: usize) -> bool {
     let size = match value {
         Variable::String(text) => 1 + text.len() / 16,
         _ => 1,
     };
-    let left = room.load(Ordering::Relaxed);
+    let left = remaining.load(Ordering::Relaxed);
     if depth > MAX_DEPTH || left < size {
         return false;
     }
-    room.store(left - size, Ordering::Relaxed);
+    remaining.store(left - size, Ordering::Relaxed);
     match value {
-        Variable::Array(items) => items.iter().all(|item| take(room, item, depth + 1)),
-        Variable::Object(object) => object.values().all(|item| take(room, item, depth + 1)),
+        Variable::Array(items) => items.iter().all(|item| take(remaining, item, depth + 1)),
+        Variable::Object(object) => object.values().all(|item| take(remaining, item, depth + 1)),
         _ => true,
     }
 }

@@ -25,10 +25,10 @@ pub fn select(document: &Value, query: &str) -> Result<Output, Failure> {
     let path = JsonPath::parse(query).map_err(|error| wrong(format!("is no JSONPath (RFC 9535): {error}")))?;
     let found = path.query_located(document);
     let mut output = Output { count: found.len(), ..Output::default() };
-    let mut room = MAX_NODES;
+    let mut remaining = MAX_NODES;
     for node in found.iter().take(MAX_VALUES) {
-        let Some(left) = room.checked_sub(nodes(node.node())) else { break };
-        room = left;
+        let Some(left) = remaining.checked_sub(nodes(node.node())) else { break };
+        remaining = left;
         output.values.push(node.node().clone());
         output.locations.push(normalized(node.location()));
     }

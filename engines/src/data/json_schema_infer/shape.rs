@@ -131,20 +131,20 @@ impl Shape {
     }
 
     /// Reports each place with values of several types.
-    pub fn conflicts(&self, path: &mut String, tell: &mut impl FnMut(String, Vec<&'static str>)) {
+    pub fn conflicts(&self, path: &mut String, report: &mut impl FnMut(String, Vec<&'static str>)) {
         let kinds = self.kinds();
         if kinds.iter().filter(|kind| **kind != "null").count() > 1 {
-            tell(path.clone(), kinds);
+            report(path.clone(), kinds);
         }
-        self.below(path, &mut |shape, path| shape.conflicts(path, tell));
+        self.below(path, &mut |shape, path| shape.conflicts(path, report));
     }
 
     /// Reports each place that is treated as a map.
-    pub fn maps(&self, path: &mut String, tell: &mut impl FnMut(&str)) {
+    pub fn maps(&self, path: &mut String, report: &mut impl FnMut(&str)) {
         if self.record.as_ref().is_some_and(|record| record.any.is_some()) {
-            tell(path);
+            report(path);
         }
-        self.below(path, &mut |shape, path| shape.maps(path, tell));
+        self.below(path, &mut |shape, path| shape.maps(path, report));
     }
 
     fn below(&self, path: &mut String, act: &mut dyn FnMut(&Self, &mut String)) {

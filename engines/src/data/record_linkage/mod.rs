@@ -129,7 +129,7 @@ fn link(input: Input, context: &Context) -> Result<Output, Failure> {
     let sure = scored.partition_point(|(score, ..)| *score >= input.threshold);
     let (matched, doubtful) = scored.split_at_checked(sure).unwrap_or_default();
     if matched.len().max(doubtful.len()) > MAX_TOLD {
-        context.warn(format!("only the first {MAX_TOLD} matches, and as many to review, are told"));
+        context.warn(format!("only the first {MAX_TOLD} matches, and as many to review, are reported"));
     }
     let shift = if right.is_some() { left.len() } else { 0 };
     let linked = matched.iter().map(|&(_, one, two, _)| (one, two.saturating_add(shift)));

@@ -69,7 +69,7 @@ impl Grid {
     }
 
     /// A boundary as RFC 3339, in the zone.
-    pub(super) fn told(&self, index: usize) -> Option<String> {
+    pub(super) fn reported(&self, index: usize) -> Option<String> {
         let edge = *self.edges.get(index)?;
         let offset = self.zone.to_offset(edge);
         Some(if offset.is_zero() { edge.to_string() } else { edge.display_with_offset(offset).to_string() })

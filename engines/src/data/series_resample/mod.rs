@@ -131,7 +131,7 @@ fn resample(input: Input, context: &Context) -> Result<Output, Failure> {
         output.completeness.insert(name.clone(), there as f64 / column.len().max(1) as f64);
         let gaps = runs(&column);
         output.gaps.extend(gaps.iter().filter_map(|gap| {
-            let (start, end) = (grid.told(gap.start)?, grid.told(gap.end)?);
+            let (start, end) = (grid.reported(gap.start)?, grid.reported(gap.end)?);
             Some(Gap { series: name.clone(), start, end })
         }));
         match input.aggregate {
@@ -236,7 +236,7 @@ fn align(output: &mut Output, columns: Vec<(String, Vec<Option<f64>>)>, grid: &G
             grid.len()
         ));
     }
-    output.times = kept.iter().filter_map(|index| grid.told(*index)).collect();
+    output.times = kept.iter().filter_map(|index| grid.reported(*index)).collect();
     for (name, column) in columns {
         let values = kept.iter().filter_map(|index| column.get(*index).copied().flatten()).collect();
         output.values.insert(name, values);

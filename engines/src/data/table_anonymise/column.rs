@@ -82,9 +82,9 @@ impl Column {
                 format!("[{least}, {most}]").into()
             }
             Self::Line { names: Some(_), .. } => {
-                let told: BTreeSet<String> = class.iter().map(|row| text(of(row))).collect();
-                let told: Vec<String> = told.into_iter().collect();
-                if told.len() > MAX_TOLD { ANY.into() } else { format!("{{{}}}", told.join(", ")).into() }
+                let reported: BTreeSet<String> = class.iter().map(|row| text(of(row))).collect();
+                let reported: Vec<String> = reported.into_iter().collect();
+                if reported.len() > MAX_TOLD { ANY.into() } else { format!("{{{}}}", reported.join(", ")).into() }
             }
         }
     }

@@ -48,11 +48,11 @@ fn order(value: &Value, bound: &Value) -> Option<std::cmp::Ordering> {
 }
 
 pub(super) fn range(args: &Value) -> Result<Bounds, String> {
-    let told = |value: Option<&Value>| value.filter(|value| value.is_number() || value.is_string()).cloned();
+    let reported = |value: Option<&Value>| value.filter(|value| value.is_number() || value.is_string()).cloned();
     let flag = |name: &str| args.get(name).and_then(Value::as_bool).unwrap_or_default();
     let (least, most) = match args {
-        Value::Array(ends) => (told(ends.first()), told(ends.get(1))),
-        _ => (told(args.get("min")), told(args.get("max"))),
+        Value::Array(ends) => (reported(ends.first()), reported(ends.get(1))),
+        _ => (reported(args.get("min")), reported(args.get("max"))),
     };
     match (least, most) {
         (None, None) => Err("must be {\"min\": …, \"max\": …}, either of them, or [min, max]".to_owned()),
@@ -103,8 +103,8 @@ pub(super) fn values(args: &Value) -> Result<BTreeSet<String>, String> {
 
 /// Type names; any of them is accepted.
 pub(super) fn types(args: &Value) -> Result<Vec<&str>, String> {
-    let told = args.get("type").unwrap_or(args);
-    let names: Vec<&str> = match told {
+    let reported = args.get("type").unwrap_or(args);
+    let names: Vec<&str> = match reported {
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
         other => other.as_str().into_iter().collect(),
     };

@@ -152,7 +152,7 @@ fn decode(input: Input, context: &Context) -> Result<Output, Failure> {
     let text = std::str::from_utf8(&bytes).ok();
     let format = match input.format {
         Format::Auto => guess(text),
-        told => told,
+        reported => reported,
     };
     let text = || text.ok_or_else(|| Failure::invalid(&["payload"], "is no text, which this format is made of"));
     let mut decoded = Decoded::default();
@@ -162,7 +162,7 @@ fn decode(input: Input, context: &Context) -> Result<Output, Failure> {
         Format::CayenneLpp => lpp::decode(&bytes, &mut decoded),
     }
     if decoded.left_out {
-        context.warn(format!("only the first {MAX_READINGS} readings and {MAX_ERRORS} errors are told"));
+        context.warn(format!("only the first {MAX_READINGS} readings and {MAX_ERRORS} errors are reported"));
     }
     if decoded.timeless {
         context.warn("where the payload does not say the time, or its date, 1970-01-01 stands for it");

@@ -74,7 +74,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
     );
     let hidden = of("server_tokens").any(|d| d.args == "off");
     audit.enter(
-        &rule("nginx-server-tokens", Low, "the version is told", "server_tokens off;"),
+        &rule("nginx-server-tokens", Low, "the version is reported", "server_tokens off;"),
         (!hidden).then(|| ("http".to_owned(), String::new())),
     );
     let tls = of("listen").find(|d| d.args.split_whitespace().any(|word| word == "ssl"));

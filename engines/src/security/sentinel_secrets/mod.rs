@@ -64,9 +64,9 @@ fn look(input: Input, context: &Context) -> Result<Output, Failure> {
     let Input { text, filename, allow } = input;
     let hits = hits(&text, &allow);
     if hits.len() > MAX_FINDINGS {
-        context.warn(format!("only the first {MAX_FINDINGS} of {} findings are told", hits.len()));
+        context.warn(format!("only the first {MAX_FINDINGS} of {} findings are reported", hits.len()));
     }
-    let told = |hit: &Hit| Finding {
+    let reported = |hit: &Hit| Finding {
         rule: hit.rule.id.to_owned(),
         severity: hit.rule.severity,
         message: format!("{}: revoke it, then take it out of the text", hit.rule.name),
@@ -76,7 +76,7 @@ fn look(input: Input, context: &Context) -> Result<Output, Failure> {
         }),
         evidence: text.get(hit.span.clone()).map(hinted),
     };
-    let findings: Vec<Finding> = hits.iter().take(MAX_FINDINGS).map(told).collect();
+    let findings: Vec<Finding> = hits.iter().take(MAX_FINDINGS).map(reported).collect();
     let redacted = redacted(&text, &hits);
     Ok(Output { verdict: verdict(&findings), score: score(&findings), findings, redacted })
 }

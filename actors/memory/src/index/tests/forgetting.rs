@@ -28,7 +28,7 @@ fn saved() -> Arc<Site> {
     let server = Arc::clone(&site);
     test_world::run(|tree| async move {
         let indexes = server.start(&tree).await;
-        server.tell(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
+        server.store_and_index(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
         indexes.checkpoint().await.unwrap();
     });
     site
@@ -37,7 +37,7 @@ fn saved() -> Arc<Site> {
 /// Returns once deletion is confirmed.
 async fn forget(site: &Site, indexes: &Indexes, owner: &str) {
     let gone = site.forget(&Owner::new(owner)).await;
-    assert_eq!(told(indexes, gone).await, Taken::All);
+    assert_eq!(announced(indexes, gone).await, Taken::All);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn an_owner_who_is_forgotten_is_in_no_file() {
     test_world::run(|tree| async move {
         let indexes = site.start(&tree).await;
         for (owner, namespace) in [("key_1", "a"), ("key_1", "b"), ("key_2", "a")] {
-            site.tell(&indexes, &space(owner, namespace), SECRET, "red fox").await;
+            site.store_and_index(&indexes, &space(owner, namespace), SECRET, "red fox").await;
         }
         indexes.checkpoint().await.unwrap();
         assert!(!holding(&site.folder()).is_empty(), "the test looks where it is");

@@ -95,15 +95,15 @@ async fn live(
 ) -> Vec<(Seen, Seen)> {
     let indexes = site.begin(&tree, site.options(&Words::absent()));
     indexes.up().await;
-    let (mut untold, mut compared): (Vec<Applied>, _) = (Vec::new(), Vec::new());
+    let (mut unannounced, mut compared): (Vec<Applied>, _) = (Vec::new(), Vec::new());
     for step in steps.by_ref() {
         match step {
             Step::Put(number, key, word) => {
                 let (space, word) = (&spaces()[number], WORDS[usize::from(word)]);
-                untold.push(site.put(space, &key.to_string(), word).await);
+                unannounced.push(site.put(space, &key.to_string(), word).await);
             }
-            Step::Delete(number, key) => untold.extend(site.delete(&spaces()[number], &key.to_string()).await),
-            Step::Forget(number) => untold.push(site.forget(&spaces()[number].owner).await),
+            Step::Delete(number, key) => unannounced.extend(site.delete(&spaces()[number], &key.to_string()).await),
+            Step::Forget(number) => unannounced.push(site.forget(&spaces()[number].owner).await),
             Step::Vector(number, key) => {
                 let place = crate::record::Place::new(spaces()[number].clone(), &key.to_string());
                 if let Some(entry) = stored::entry(&site.store(), &place).unwrap() {
@@ -111,13 +111,13 @@ async fn live(
                     vector[number] = 1.0;
                     let (id, version, model) = (entry.id, entry.version, "words-1".into());
                     let new = NewVector { place, id, version, model, vector: vector.into() };
-                    untold.extend(site.vector(new).await);
+                    unannounced.extend(site.vector(new).await);
                 }
             }
             Step::Tell => {
-                crate::port::IndexSink::apply(&indexes, std::mem::take(&mut untold).into()).await;
+                crate::port::IndexSink::apply(&indexes, std::mem::take(&mut unannounced).into()).await;
             }
-            Step::Lose => untold.clear(),
+            Step::Lose => unannounced.clear(),
             Step::Checkpoint => drop(indexes.checkpoint().await),
             Step::Panic(first) => {
                 tree.inject_panic(if first { "memory/index-0" } else { "memory/index-1" });
@@ -128,7 +128,7 @@ async fn live(
         }
     }
     // Lost announcements are found by polling, which takes two checks.
-    crate::port::IndexSink::apply(&indexes, untold.into()).await;
+    crate::port::IndexSink::apply(&indexes, unannounced.into()).await;
     test_world::after(Duration::from_secs(10)).await;
     ready(&indexes).await;
     compared.push((seen(&indexes).await, truth(site)));

@@ -170,9 +170,9 @@ impl Site {
     }
 
     /// Stores an entry and notifies the indexes.
-    pub(crate) async fn tell(&self, indexes: &Indexes, space: &Space, key: &str, value: &str) {
+    pub(crate) async fn store_and_index(&self, indexes: &Indexes, space: &Space, key: &str, value: &str) {
         let applied = self.put(space, key, value).await;
-        assert_eq!(told(indexes, applied).await, Taken::All);
+        assert_eq!(announced(indexes, applied).await, Taken::All);
     }
 
     /// Retained changes.
@@ -187,7 +187,7 @@ impl Site {
     }
 }
 
-pub(crate) async fn told(indexes: &Indexes, applied: Applied) -> Taken {
+pub(crate) async fn announced(indexes: &Indexes, applied: Applied) -> Taken {
     indexes.apply(vec![applied].into()).await
 }
 

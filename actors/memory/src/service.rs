@@ -79,15 +79,15 @@ impl Memory {
     /// Starts the writer actor; await [`Memory::up`] before serving.
     pub fn start(group: &Group, writer: ArbiterHandle, options: MemoryOptions) -> Self {
         // The indexes read by themselves what was stored before this start.
-        let told = Arc::new(AtomicU64::new(u64::MAX));
-        let (given, first) = (options.clone(), Arc::clone(&told));
+        let announced = Arc::new(AtomicU64::new(u64::MAX));
+        let (given, first) = (options.clone(), Arc::clone(&announced));
         let spec = ChildSpec::new("memory", writer, move |_| {
-            let (given, told) = (given.clone(), Arc::clone(&first));
+            let (given, announced) = (given.clone(), Arc::clone(&first));
             async move {
                 // Fails if an earlier incarnation has set it; its value is newer.
                 let before = stored::last_change(&given.store)?;
-                let _ = told.compare_exchange(u64::MAX, before, Ordering::AcqRel, Ordering::Acquire);
-                load(given, told).await
+                let _ = announced.compare_exchange(u64::MAX, before, Ordering::AcqRel, Ordering::Acquire);
+                load(given, announced).await
             }
         });
         Self { handle: group.start(spec.capacity(CALLS)), options }

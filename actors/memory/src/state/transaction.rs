@@ -12,7 +12,7 @@ use muster_core::Millis;
 
 /// A decision being built.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Transaction {
     pub(crate) now: Millis,
     /// Number of the last change, including this decision's.
     pub(crate) seq: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Turn {
     pub(crate) deltas: Vec<(Space, Delta)>,
 }
 
-impl Turn {
+impl Transaction {
     pub(crate) fn new(now: Millis, seq: u64) -> Self {
         Self { now, seq, ops: Vec::new(), applied: Vec::new(), there: Vec::new(), deltas: Vec::new() }
     }
@@ -49,7 +49,7 @@ impl Turn {
         Ok(self.seq)
     }
 
-    pub(crate) fn tell(&mut self, seq: u64, kind: AppliedKind) {
+    pub(crate) fn record(&mut self, seq: u64, kind: AppliedKind) {
         self.applied.push(Applied { seq, kind });
     }
 
@@ -101,7 +101,7 @@ impl Turn {
         let (place, id) = (&record.place, record.id);
         self.erase(record);
         let seq = self.change(&Change::Deleted { place: place.clone(), id })?;
-        self.tell(seq, AppliedKind::Deleted { space: place.space.clone(), id });
+        self.record(seq, AppliedKind::Deleted { space: place.space.clone(), id });
         self.there.push((place.clone(), None));
         let (versions, bytes) = (record.kept.len() as i64, record.bytes() as i64);
         self.count(&place.space, Delta { entries: -1, versions: -versions, bytes: -bytes });

@@ -15,7 +15,7 @@ use muster_core::{Clock, Millis};
 use muster_retrieval::Collection;
 
 /// Created once for all shards.
-pub(super) struct Kit {
+pub(super) struct ShardContext {
     pub(super) store: StoreHandle,
     pub(super) clock: Clock,
     /// Folder of the checkpoints.
@@ -28,7 +28,7 @@ pub(super) struct Kit {
     pub(super) disks: Vec<Arc<Semaphore>>,
 }
 
-impl Kit {
+impl ShardContext {
     pub(super) fn shards(&self) -> usize {
         self.disks.len()
     }
