@@ -21,18 +21,18 @@ impl Shard {
         let ready = self.slots.values().filter(|slot_state| slot_state.coming.is_none());
         let spaces = ready.flat_map(|slot_state| slot_state.slot.lacking.iter().cloned());
         let owners = lines(spaces, |space| space.owner.clone(), self.last.as_ref());
-        let (mut announced, mut left) = (Vec::new(), limit);
+        let (mut lacking, mut left) = (Vec::new(), limit);
         for spaces in owners {
             if left == 0 {
                 break;
             }
             let of_owner = self.of_owner(spaces, limit);
             left -= usize::from(!of_owner.is_empty());
-            announced.push(of_owner);
+            lacking.push(of_owner);
         }
-        let announced = interleave(announced, limit);
-        self.last = announced.last().map(|(space, _): &(Space, _)| space.owner.clone());
-        announced
+        let lacking = interleave(lacking, limit);
+        self.last = lacking.last().map(|(space, _): &(Space, _)| space.owner.clone());
+        lacking
     }
 
     fn of_owner(&mut self, spaces: Vec<Space>, limit: usize) -> Vec<(Space, EntryId)> {

@@ -97,7 +97,7 @@ impl Shards {
                 continue;
             }
             let (done, answer) = oneshot::channel();
-            if handle.tell(Apply { changes: Arc::clone(changes), done }).is_ok() {
+            if handle.try_send(Apply { changes: Arc::clone(changes), done }).is_ok() {
                 waits.push(answer);
             } else {
                 shown.missed.fetch_max(last, Ordering::AcqRel);
@@ -157,9 +157,9 @@ impl Shards {
     pub(super) async fn checkpoint(&self) -> Result<(), String> {
         let one = |handle: &Handle<Shard>| {
             let (done, ended) = oneshot::channel();
-            let announced = handle.tell(Checkpoint { done });
+            let sent = handle.try_send(Checkpoint { done });
             async move {
-                announced.map_err(|error| error.to_string())?;
+                sent.map_err(|error| error.to_string())?;
                 let ended = tokio::time::timeout(CHECKPOINT, ended).await;
                 ended.map_err(|_| "a checkpoint takes too long")?.map_err(|_| "the index died meanwhile")?
             }
@@ -172,8 +172,8 @@ impl Backlog for Shards {
     fn lacking(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>> {
         async move {
             let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskLacking(limit)))).await;
-            let announced = asked.into_iter().filter_map(Result::ok).flatten();
-            interleave(lines(announced, |(space, _): &(Space, EntryId)| space.owner.clone(), None), limit)
+            let lacking = asked.into_iter().filter_map(Result::ok).flatten();
+            interleave(lines(lacking, |(space, _): &(Space, EntryId)| space.owner.clone(), None), limit)
         }
         .boxed()
     }
