@@ -102,7 +102,7 @@ impl Actor for MemoryWriter {
 }
 
 impl Journalled for MemoryWriter {
-    type Effect = Decision;
+    type Then = Decision;
 
     fn journal(&mut self) -> &mut Journal<Decision> {
         &mut self.journal
@@ -125,7 +125,7 @@ impl Journalled for MemoryWriter {
     }
 
     fn follow(&mut self, landed: Landed<Decision>, context: &mut Context<Self>) {
-        let Landed { last, effects: decisions, outcome } = landed;
+        let Landed { last, then: decisions, outcome } = landed;
         match outcome {
             Ok(()) => {
                 let (mut all, mut replies) = (Vec::new(), Replies::default());
