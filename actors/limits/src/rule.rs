@@ -87,10 +87,12 @@ pub enum Category {
     PlanA,
     /// Interface B, by plan.
     PlanB,
+    /// Control of agents' tasks, over HTTP and over sockets.
+    Control,
 }
 
 impl Category {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Health,
         Self::Chat,
         Self::Person,
@@ -102,6 +104,7 @@ impl Category {
         Self::Login,
         Self::PlanA,
         Self::PlanB,
+        Self::Control,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -117,6 +120,7 @@ impl Category {
             Self::Login => "login",
             Self::PlanA => "plan_a",
             Self::PlanB => "plan_b",
+            Self::Control => "control",
         }
     }
 }

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context};
 use futures::FutureExt;
-use muster_store::{Batch, Rec, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, StoreError, StoreHandle};
 
 use super::answers::Waiting;
 use super::decision::{self, Decision, Effect, Reply};
 use super::forget::{self, Forgetting};
-use super::place;
 use super::port::{Applied, Taken};
 use super::record::{EntryRecord, Owner, Place};
 use super::republish;
@@ -21,9 +20,9 @@ use super::state::Transaction;
 use super::stored;
 use super::sweep::Sweep;
 use super::tallies::Tallies;
-use muster_core::journal::{Journal, Journalled, Landed};
+use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
-use muster_core::{Error, Kind, Millis};
+use muster_core::{Error, Millis};
 
 /// Interval at which expired entries are swept.
 const TICK: Duration = Duration::from_secs(1);
@@ -31,8 +30,6 @@ const TICK: Duration = Duration::from_secs(1);
 const INDEXING: Duration = Duration::from_secs(2);
 /// How long a response waits that is only correct once the indexes are done.
 const PATIENT: Duration = Duration::from_secs(30);
-/// Maximum bytes that are decided but not durable; beyond it, requests are rejected.
-const MAX_UNDURABLE: usize = 64 << 20;
 
 /// Writes entries. The only writer of semantic memory.
 pub(super) struct MemoryWriter {
@@ -51,8 +48,6 @@ pub(super) struct MemoryWriter {
     unannounced: Vec<Applied>,
     pub(super) sweep: Sweep,
     pub(super) forgetting: HashMap<Owner, Forgetting>,
-    /// The store has become read-only.
-    read_only: bool,
 }
 
 impl std::fmt::Debug for MemoryWriter {
@@ -63,12 +58,7 @@ impl std::fmt::Debug for MemoryWriter {
 
 /// Loads the state needed to continue.
 pub(super) async fn load(options: MemoryOptions, announced: Arc<AtomicU64>) -> Result<MemoryWriter, BuildError> {
-    let read_only = options.store.stats().poisoned.is_some();
-    if !read_only {
-        // The store writes in order: whatever an earlier incarnation submitted is written before this record.
-        let boot = Rec { schema: 1, bytes: Vec::new() };
-        options.store.commit(Batch::put(Tree::MemoryIds, place::BOOT, boot)).await?;
-    }
+    let journal = Journal::open(&options.store).await?;
     let (store, known) = (Arc::clone(&options.store), announced.load(Ordering::Acquire));
     let (seq, unannounced, forgetting) = tokio::task::spawn_blocking(move || {
         let seq = stored::last_change(&store)?;
@@ -77,7 +67,7 @@ pub(super) async fn load(options: MemoryOptions, announced: Arc<AtomicU64>) -> R
     .await??;
     Ok(MemoryWriter {
         options,
-        journal: Journal::default(),
+        journal,
         overlay: HashMap::new(),
         tallies: Tallies::default(),
         answers: HashMap::new(),
@@ -86,7 +76,6 @@ pub(super) async fn load(options: MemoryOptions, announced: Arc<AtomicU64>) -> R
         unannounced,
         sweep: Sweep::default(),
         forgetting,
-        read_only,
     })
 }
 
@@ -102,7 +91,7 @@ impl Actor for MemoryWriter {
 }
 
 impl Journalled for MemoryWriter {
-    type Then = Decision;
+    type Effects = Decision;
 
     fn journal(&mut self) -> &mut Journal<Decision> {
         &mut self.journal
@@ -112,36 +101,33 @@ impl Journalled for MemoryWriter {
         &self.options.store
     }
 
-    fn depart(&mut self) -> Option<(u64, Batch)> {
-        let (number, mut batch) = self.journal.depart()?;
-        match decision::totals(self.journal.aboard(number)) {
+    fn next_batch(&mut self) -> Option<(u64, Batch)> {
+        let (number, mut batch) = self.journal.next_batch()?;
+        match decision::totals(self.journal.effects_of(number)) {
             Ok(ops) => batch.ops.extend(ops),
             Err(error) => {
-                self.fault(&error);
+                tracing::error!(%error, "the totals of a batch cannot be encoded");
+                self.journal.reject(number, error);
                 return None;
             }
         }
         Some((number, batch))
     }
 
-    fn follow(&mut self, landed: Landed<Decision>, context: &mut Context<Self>) {
-        let Landed { last, then: decisions, outcome } = landed;
-        match outcome {
-            Ok(()) => {
-                let (mut all, mut replies) = (Vec::new(), Replies::default());
-                for Decision { applied, effects, .. } in decisions {
-                    all.extend(applied);
-                    effects.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
-                }
-                self.announce(all, replies);
-            }
-            Err(error) => {
-                tracing::error!(%error, "changes of memory were not stored: starting again from what is");
-                for each in decisions.into_iter().flat_map(|decision| decision.effects) {
-                    if let Effect::Reply(reply) | Effect::PatientReply(reply) = each {
-                        reply(Err(Error::from(error.clone())));
-                    }
-                }
+    fn on_committed(&mut self, committed: Committed<Decision>, context: &mut Context<Self>) {
+        let Committed { last, effects: decisions } = committed;
+        let (mut all, mut replies) = (Vec::new(), Replies::default());
+        for Decision { applied, effects, .. } in decisions {
+            all.extend(applied);
+            effects.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
+        }
+        self.announce(all, replies);
+    }
+
+    fn on_failed(&mut self, decisions: Vec<Decision>, error: &Error) {
+        for effect in decisions.into_iter().flat_map(|decision| decision.effects) {
+            if let Effect::Reply(reply) | Effect::PatientReply(reply) = effect {
+                reply(Err(error.clone()));
             }
         }
     }
@@ -156,27 +142,11 @@ impl MemoryWriter {
         if self.journal.undurable() == 0 {
             self.tallies.ease();
         }
-        if !self.read_only {
+        if self.options.store.writable().is_ok() {
             self.begin_sweep();
             self.resume_forgetting(context);
         }
         self.flush(context);
-    }
-
-    /// Checks that writes can be accepted.
-    ///
-    /// # Errors
-    /// Why nothing can be stored now.
-    pub(super) fn check_writable(&self) -> Result<(), Error> {
-        let full =
-            |message: &str, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
-        if self.read_only {
-            return full("the store does not accept writes now", 30);
-        }
-        if self.journal.bytes() > MAX_UNDURABLE {
-            return full("as much waits for the disk as may: try again", 1);
-        }
-        Ok(())
     }
 
     /// Returns the entry at a place after all decisions so far, expired or not, and loads the tallies of its space.
@@ -205,7 +175,7 @@ impl MemoryWriter {
         into.applied.extend(transaction.applied);
         for (place, there) in transaction.there {
             into.effects.push(Effect::Settled(place.clone()));
-            self.overlay.insert(place, (self.journal.next(), there));
+            self.overlay.insert(place, (self.journal.next_number(), there));
         }
     }
 
@@ -221,7 +191,7 @@ impl MemoryWriter {
     /// The in-memory state cannot be stored: the restarted actor loads the durable state.
     pub(super) fn fault(&mut self, error: &StoreError) {
         tracing::error!(%error, "a change of memory cannot be written");
-        self.journal.fail();
+        self.journal.fail(error.clone());
     }
 
     /// Runs a follow-up of a durable decision.

@@ -20,8 +20,6 @@ use super::record::{EntryId, Owner, Place, Space};
 use muster_core::Millis;
 
 pub(super) const SEQ: &[u8] = b"seq";
-/// Written at each start: whatever an earlier incarnation submitted is stored before it.
-pub(super) const BOOT: &[u8] = b"boot";
 pub(super) const GONE: &[u8] = b"gone/";
 
 /// Prefix of all entries of an owner, in `Tree::Memory`.

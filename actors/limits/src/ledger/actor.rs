@@ -92,7 +92,7 @@ impl LedgerActor {
         let checked = self.book.check(&ask, at, Shelf(self.parts.store.as_ref()));
         checked.map_err(|error| Refusal::Error(broken(&error, context)))?.map_err(Refusal::Exhausted)?;
         let line = Line::Reserve { at, key: &ask.key_id, model: &ask.model_id, nanos: ask.nanos };
-        let id = self.parts.journal.append(&line.encode()).map_err(|error| Refusal::Error(unwritten(&error)))?;
+        let id = self.parts.journal.append(&line.encode()).map_err(unwritten)?;
         let hold = Hold::new(&self.parts.journal, id, ask.nanos);
         // Counts the hold itself, before the next one is asked for.
         self.catch_up(context).map_err(Refusal::Error)?;
@@ -186,9 +186,10 @@ fn broken(error: &StoreError, context: &mut Context<LedgerActor>) -> Error {
     Error::new(Kind::Unavailable, "the ledger is restarting").retry_in(Duration::from_secs(1))
 }
 
-fn unwritten(error: &StoreError) -> Error {
-    let why = format!("the ledger cannot be written now ({error}), so nothing may be spent: try again");
-    Error::new(Kind::Unavailable, why).retry_in(Duration::from_secs(10))
+/// What cannot be written may not be spent.
+fn unwritten(error: StoreError) -> Refusal {
+    tracing::warn!(%error, "a hold of the ledger was not written");
+    Refusal::Error(error.into())
 }
 
 impl Actor for LedgerActor {

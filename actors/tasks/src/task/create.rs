@@ -17,9 +17,6 @@ use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
 
-/// Decisions that may wait for the store; with more of them a new task is turned away.
-const MAX_UNDURABLE: u64 = 20_000;
-
 /// A task that may run, to be accepted.
 #[derive(Message)]
 #[rtype(result = "Result<Accepted, Error>")]
@@ -45,16 +42,14 @@ const ANSWER: &str = "task_id";
 impl TaskActor {
     /// # Errors
     /// There is no room, or the server ends.
-    fn room(&self, owner: &str) -> Result<(), Error> {
+    fn room(&mut self, owner: &str) -> Result<(), Error> {
         let full =
             |message: String, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
-        if self.read_only {
-            return full("the store does not accept writes now".to_owned(), 30);
-        }
+        self.admit()?;
         if self.draining.is_some() {
             return full("the server is about to end: no task is accepted".to_owned(), 5);
         }
-        if self.book.entries.len() >= self.options.settings.max_live || self.journal.undurable() > MAX_UNDURABLE {
+        if self.book.entries.len() >= self.options.settings.max_live {
             return full("as many tasks live as the server takes: try again later".to_owned(), 10);
         }
         let most = self.options.settings.queue_per_key;

@@ -23,12 +23,13 @@ pub(super) struct EndInOrder {
 impl TaskActor {
     /// Takes up what was read back: steps in flight were lost with whoever did them, everyone else goes on waiting.
     pub(super) fn recover(&mut self) {
-        if self.read_only {
+        let read_only = self.read_only();
+        if read_only {
             tracing::error!("the store only reads: no task runs until it is opened anew");
         }
         let ids: Vec<Arc<str>> = self.book.entries.keys().cloned().collect();
         for id in ids {
-            if self.read_only {
+            if read_only {
                 self.count(&id);
                 continue;
             }
@@ -121,7 +122,7 @@ impl Handler<EndInOrder> for TaskActor {
     type Result = ResponseFuture<Result<(), Error>>;
 
     fn handle(&mut self, end: EndInOrder, context: &mut Context<Self>) -> Self::Result {
-        if self.draining.as_ref().is_some_and(|drain| drain.over) || self.read_only {
+        if self.draining.as_ref().is_some_and(|drain| drain.over) || self.read_only() {
             let (reply, answered) = answer(());
             let mut unit = Unit::default();
             unit.reply(reply);

@@ -31,7 +31,9 @@ use muster_core::{Error, Kind};
 use muster_feed::{Denied, SnapshotAsk, SnapshotSource};
 
 /// Calls that may wait for the actor at a time.
-const CALLS: usize = 8_192;
+pub(super) const CALLS: usize = 8_192;
+/// Controls that may wait for it beside them.
+const CONTROLS: usize = 1_024;
 /// How long a call waits for the disk behind the actor.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Most tasks of one bulk control.
@@ -70,7 +72,9 @@ impl Tasks {
         let (stats, published) = watch::channel(TaskStats::default());
         let shared = Shared { trays: Arc::default(), stats, succeeds: Arc::default() };
         let (trays, given) = (Arc::clone(&shared.trays), options.clone());
-        let spec = ChildSpec::new("tasks", arbiter, move |_| load(given.clone(), shared.clone())).capacity(CALLS);
+        let spec = ChildSpec::new("tasks", arbiter, move |_| load(given.clone(), shared.clone()))
+            .capacity(CALLS)
+            .reserved(CONTROLS);
         Self { handle: group.start(spec), options, trays, stats: published, last_id: Arc::default() }
     }
 
@@ -93,7 +97,7 @@ impl Tasks {
     /// # Errors
     /// `Unavailable`: what ran was not noted down, and will count as lost by a crash.
     pub async fn drain(&self, grace: Duration) -> Result<(), Error> {
-        self.handle.ask_within(grace + PATIENCE, EndInOrder { grace }).await?
+        self.handle.control_within(grace + PATIENCE, EndInOrder { grace }).await?
     }
 
     /// Figures, as of at most a quarter of a second ago. Asks nobody.
@@ -258,7 +262,12 @@ impl Tasks {
             Error::field(Kind::Invalid, &loc, msg, serde_json::Value::Null)
         };
         let agent = agent.as_deref().ok_or_else(needed)?;
-        let record = self.get(id, asker).await?;
+        let live = self.handle.control_within(PATIENCE, Get { id: id.to_owned() }).await??;
+        let record = match live {
+            Some(record) => Some(*record),
+            None => stored::ended(&self.options.store, id)?.map(|task| task.record),
+        };
+        let record = record.filter(|record| asker.may_see(&record.owner.id)).ok_or_else(|| missing(id))?;
         Ok(Some(self.options.work.admit(agent, instruction, record.params)?))
     }
 
@@ -272,7 +281,7 @@ impl Tasks {
         new::check_control(&control)?;
         let admission = self.readmit(id, &control, asker).await?;
         let operate = Operate { id: id.to_owned(), control, asker: asker.clone(), admission, asked };
-        self.handle.ask_within(PATIENCE, operate).await?
+        self.handle.control_within(PATIENCE, operate).await?
     }
 
     /// The same of many: of the live tasks that the filter lets through and the asker controls, at most 10,000. A dry run
@@ -289,7 +298,7 @@ impl Tasks {
     ) -> Result<BulkReply, Error> {
         new::check_control(&control)?;
         let ask = Match { filter, asker: asker.clone(), limit: MAX_BULK };
-        let ids = self.handle.ask_within(PATIENCE, ask).await?;
+        let ids = self.handle.control_within(PATIENCE, ask).await?;
         let (matched, mut outcomes) = (ids.len(), Vec::new());
         if dry_run == DryRun::Yes {
             let outcomes = ids.into_iter().map(|task_id| BulkOutcome { task_id, phase: None, refused: None }).collect();
@@ -312,7 +321,7 @@ impl Tasks {
         }
         let asked = Instant::now();
         let many = OperateMany { ids: ids.to_vec(), control: control.clone(), asker: asker.clone(), asked };
-        let answered = self.handle.ask_within(PATIENCE, many).await??;
+        let answered = self.handle.control_within(PATIENCE, many).await??;
         Ok(answered.into_iter().map(|(id, outcome)| BulkOutcome::of(id, outcome)).collect())
     }
 

@@ -75,7 +75,7 @@ impl TaskActor {
 
     /// Gives free slots to those who are next.
     pub(super) fn dispatch(&mut self, unit: &mut Unit) {
-        if self.draining.is_some() || self.read_only {
+        if self.draining.is_some() || self.read_only() {
             return;
         }
         while let Some(id) = self.book.queue.pop() {

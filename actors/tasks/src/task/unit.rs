@@ -156,7 +156,7 @@ impl TaskActor {
         if let Err(error) = stored::ops(&mut entry.task, entry.args_apart, entries, &mut unit.ops) {
             // Every part of it is bounded: this is a fault of ours, and going on would tell what is not stored.
             tracing::error!(task = %id, %error, "a task cannot be stored");
-            self.journal.fail();
+            self.journal.fail(error);
         }
         if !entry.waiters.is_empty() {
             let record = entry.shown(now);
