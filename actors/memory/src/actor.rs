@@ -195,8 +195,8 @@ impl MemoryWriter {
     }
 
     /// Runs a follow-up of a durable decision.
-    fn act(&mut self, effects: Effect, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
-        match effects {
+    fn act(&mut self, effect: Effect, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
+        match effect {
             Effect::Reply(reply) => replies.soon.push(reply),
             Effect::PatientReply(reply) => replies.patient.push(reply),
             Effect::Settled(place) => {
