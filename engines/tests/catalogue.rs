@@ -14,7 +14,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Without what only people read, and with numbers that are equal written equally.
+/// Drops descriptive text, and writes equal numbers equally.
 fn bare(schema: &Value) -> Value {
     match schema {
         Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), bare(value))).collect(),

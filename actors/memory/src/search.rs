@@ -7,7 +7,7 @@ use muster_store::StoreError;
 
 use super::check;
 use super::cursor;
-use super::facade::MemoryOptions;
+use super::service::MemoryOptions;
 use super::messages::{FoundEntry, SearchAsk, SearchReply};
 use super::port::{Candidate, Candidates, IndexAsk};
 use super::reads::meant;

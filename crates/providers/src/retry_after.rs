@@ -1,15 +1,15 @@
-//! How long a provider asks to be left alone.
+//! Parsers of `Retry-After` headers.
 
 use std::time::{Duration, SystemTime};
 
 use jiff::civil::{DateTime, date};
 use jiff::fmt::strtime;
 
-/// The longest wait that is taken over; a longer one is cut, so that a wrong header cannot silence a provider for good.
+/// Upper bound of a wait; longer ones are cut, so that a wrong header cannot disable a provider indefinitely.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP-date as IMF-fixdate or asctime. Fractions of a second
-/// are read too, as some providers send them. `now` is the reader's clock.
+/// Parses `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP-date as IMF-fixdate or asctime. Fractions of a second
+/// are accepted, as some providers send them. `now` is the current time.
 pub fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {
@@ -20,7 +20,7 @@ pub fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     Some(Duration::try_from(until).unwrap_or_default().saturating_sub(now).min(MAX_RETRY_AFTER))
 }
 
-/// Reads `Retry-After-Ms`, which OpenAI and Azure send beside the standard header: milliseconds.
+/// Parses `Retry-After-Ms`, which OpenAI and Azure send beside the standard header: milliseconds.
 pub fn parse_retry_after_ms(value: &str) -> Option<Duration> {
     duration(value.trim().parse::<f64>().ok()? / 1000.0)
 }

@@ -1,4 +1,4 @@
-//! The fault matrix: what a provider does, and what the chain is told, over real sockets.
+//! Fault matrix over real sockets: server behaviour, and the reported fault.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -101,7 +101,7 @@ async fn a_prompt_that_is_too_long_is_recognised_in_each_dialect() {
             assert_eq!(fault.client, Some(ClientFault::ContextLengthExceeded), "{body}");
         }
     }
-    // A limit of pace that speaks of tokens is not one of length.
+    // A rate limit that mentions tokens is not a length limit.
     let pace = error("Rate limit reached: maximum context length of tokens per minute", "tokens", "x");
     for fault in faults_of(http("429 Too Many Requests", "", &pace)).await {
         assert_eq!(fault.class, FaultClass::Throttled);
@@ -185,7 +185,7 @@ async fn a_malformed_answer_is_transient() {
 }
 
 #[tokio::test]
-async fn nobody_there_and_no_such_name_are_transient_in_connecting() {
+async fn an_unreachable_server_and_an_unknown_host_are_transient_while_connecting() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone = listener.local_addr().unwrap();
     drop(listener);

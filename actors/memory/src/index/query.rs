@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix::{Context, Handler};
 use tokio::time::Instant;
 
-use super::actor::{Seat, Shard};
+use super::actor::{Shard, SlotState};
 use super::messages::Search;
 use crate::checkpoint::SlotNumber;
 use crate::port::{Candidate, Candidates, IndexAsk, IndexHealth};
@@ -32,25 +32,25 @@ impl Handler<Search> for Shard {
         self.catch_up();
         let begun = std::time::Instant::now();
         let found = self.search(&search.ask, search.vector.as_deref());
-        self.timings.record(self.kit.now(), begun.elapsed());
+        self.timings.record(self.shard_context.now(), begun.elapsed());
         Ok(found)
     }
 }
 
 impl Shard {
     fn search(&self, ask: &IndexAsk, vector: Option<&[f32]>) -> Candidates {
-        let seat = self.slots.get(&SlotNumber::of(&ask.owner));
+        let slot_state = self.slots.get(&SlotNumber::of(&ask.owner));
         let (spaces, collections): (Vec<&Space>, Vec<&Collection>) =
-            seat.map_or_else(Vec::new, |it| scope(it, ask)).into_iter().unzip();
+            slot_state.map_or_else(Vec::new, |it| scope(it, ask)).into_iter().unzip();
         let context = QueryContext {
             vector,
             now: i64::try_from(ask.now.0).unwrap_or(i64::MAX),
             include_expired: false,
-            alpha: Some(self.kit.ranking.alpha),
+            alpha: Some(self.shard_context.ranking.alpha),
         };
         let found = muster_retrieval::search(&collections, &ask.query, &context);
         let health = match self.shown() {
-            Some(shown) if seat.is_some_and(|seat| seat.coming.is_some()) => shown.health(),
+            Some(shown) if slot_state.is_some_and(|slot_state| slot_state.coming.is_some()) => shown.health(),
             // What it missed could not be read.
             Some(shown) if shown.missed.load(Ordering::Acquire) > self.applied => {
                 IndexHealth::Rebuilding { percent: 99 }
@@ -62,17 +62,17 @@ impl Shard {
 }
 
 /// The collections that are searched. Of a slot that is being loaded: what has happened since, and what is built so far.
-fn scope<'a>(seat: &'a Seat, ask: &'a IndexAsk) -> Vec<(&'a Space, &'a Collection)> {
-    let partial = seat.coming.as_ref().map(|coming| &coming.partial);
+fn scope<'a>(slot_state: &'a SlotState, ask: &'a IndexAsk) -> Vec<(&'a Space, &'a Collection)> {
+    let partial = slot_state.coming.as_ref().map(|coming| &coming.partial);
     match &ask.namespace {
         Some(namespace) => {
             let space = Space { owner: ask.owner.clone(), namespace: Arc::clone(namespace) };
             let built = partial.and_then(|partial| partial.get_key_value(&space));
-            seat.slot.collections.get_key_value(&space).into_iter().chain(built).collect()
+            slot_state.slot.collections.get_key_value(&space).into_iter().chain(built).collect()
         }
         None => {
             let built = partial.into_iter().flatten().filter(|(space, _)| space.owner == ask.owner);
-            seat.slot.of_owner(&ask.owner).chain(built).collect()
+            slot_state.slot.of_owner(&ask.owner).chain(built).collect()
         }
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn what_is_over_is_not_shown_from_that_millisecond_on() {
     test_world::run(|tree| async move {
-        // No tick sweeps it here: only the clock moves.
+        // No tick sweeps here: only the clock advances.
         let bench = Bench::on(&tree, Arc::default(), Clock::manual(test_world::START), MemorySettings::default()).await;
         let entry = bench.put_for("k", "v", 1).await;
         let search = || async {

@@ -25,7 +25,7 @@ pub(super) enum Takes {
 
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    told: Mutex<Vec<Applied>>,
+    received: Mutex<Vec<Applied>>,
     takes: Mutex<Takes>,
     found: Mutex<VecDeque<Vec<Candidate>>>,
     asked: Mutex<Vec<IndexAsk>>,
@@ -37,12 +37,12 @@ impl Script {
     }
 
     /// What it was told, in order.
-    pub(super) fn told(&self) -> Vec<Applied> {
-        self.told.lock().unwrap().clone()
+    pub(super) fn received(&self) -> Vec<Applied> {
+        self.received.lock().unwrap().clone()
     }
 
     pub(super) fn kinds(&self) -> Vec<AppliedKind> {
-        self.told().into_iter().map(|applied| applied.kind).collect()
+        self.received().into_iter().map(|applied| applied.kind).collect()
     }
 
     pub(super) fn asked(&self) -> Vec<IndexAsk> {
@@ -89,7 +89,7 @@ fn unexplained() -> Explain {
 
 impl IndexSink for Script {
     fn apply(&self, changes: Arc<[Applied]>) -> BoxFuture<'static, Taken> {
-        self.told.lock().unwrap().extend(changes.iter().cloned());
+        self.received.lock().unwrap().extend(changes.iter().cloned());
         match *self.takes.lock().unwrap() {
             Takes::All => ready(Taken::All).boxed(),
             Takes::Partly => ready(Taken::Partly).boxed(),

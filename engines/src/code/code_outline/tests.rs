@@ -6,17 +6,17 @@ fn run(source: &str, language: &str) -> Value {
     ENGINE.run(json!({ "source": source, "language": language }), &Context::default()).unwrap()
 }
 
-/// As `kind parent.name start-end`.
+/// Formats symbols as `kind parent.name start-end`.
 fn symbols(source: &str, language: &str) -> Vec<String> {
     let output = run(source, language);
     assert_eq!((&output["errors"], &output["language"]), (&json!(0), &json!(language)), "{output:#}");
-    let told = |symbol: &Value| {
+    let reported = |symbol: &Value| {
         let of = |field: &str| symbol[field].as_str().unwrap().to_owned();
         let parent = of("parent");
         let dot = if parent.is_empty() { "" } else { "." };
         format!("{} {parent}{dot}{} {}-{}", of("kind"), of("name"), symbol["start"], symbol["end"])
     };
-    output["symbols"].as_array().unwrap().iter().map(told).collect()
+    output["symbols"].as_array().unwrap().iter().map(reported).collect()
 }
 
 /// universal-ctags, Units/parser-python.r/python-end-field.d: kinds, scopes, first and last lines.
@@ -344,9 +344,9 @@ static int main2(int argc) { return argc; }
 
 #[test]
 fn the_language_is_told_by_the_name_or_by_the_text() {
-    let told = |input: Value| ENGINE.run(input, &Context::default()).unwrap()["language"].clone();
-    assert_eq!(told(json!({ "source": "x", "filename": "a/b.PY" })), "python");
-    assert_eq!(told(json!({ "source": "const a = <b>c</b>;", "filename": "a.tsx" })), "typescript");
+    let reported = |input: Value| ENGINE.run(input, &Context::default()).unwrap()["language"].clone();
+    assert_eq!(reported(json!({ "source": "x", "filename": "a/b.PY" })), "python");
+    assert_eq!(reported(json!({ "source": "const a = <b>c</b>;", "filename": "a.tsx" })), "typescript");
     let sources = [
         ("fn main() { let mut x = vec![1]; x.push(2); }", "rust"),
         ("def f(x):\n    return [y for y in x]\n", "python"),
@@ -357,7 +357,7 @@ fn the_language_is_told_by_the_name_or_by_the_text() {
         ("#include <stdio.h>\nint main(void) { char *p = \"x\"; return *p; }\n", "c"),
     ];
     for (source, language) in sources {
-        assert_eq!(told(json!({ "source": source })), language, "{source}");
+        assert_eq!(reported(json!({ "source": source })), language, "{source}");
     }
 }
 
