@@ -20,7 +20,7 @@ use muster_core::Error;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
-use muster_feed::{Denied, SnapshotAsk};
+use muster_feed::{Denied, SnapshotRequest};
 use muster_identity::By;
 
 /// A change.
@@ -130,7 +130,7 @@ pub(super) struct Newest {
 /// The state of a channel. Whoever drops it unanswered says so to the one who asked.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(super) struct Snapshot(pub(super) Option<SnapshotAsk>);
+pub(super) struct Snapshot(pub(super) Option<SnapshotRequest>);
 
 impl Drop for Snapshot {
     fn drop(&mut self) {

@@ -16,7 +16,7 @@ use muster_core::journal::Journalled;
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
 use muster_core::{Error, Kind};
-use muster_feed::{Denied, SnapshotAsk, StateItem};
+use muster_feed::{Denied, SnapshotRequest, StateItem};
 
 /// Most who wait for one task's next change.
 const MAX_WAITERS: usize = 1_000;
@@ -72,7 +72,7 @@ pub(super) struct Match {
 /// The state of a channel.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(super) struct Snapshot(pub(super) Option<SnapshotAsk>);
+pub(super) struct Snapshot(pub(super) Option<SnapshotRequest>);
 
 impl Filter {
     /// Whether it lets a task through.

@@ -28,7 +28,7 @@ use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
-use muster_feed::{Denied, SnapshotAsk, SnapshotSource};
+use muster_feed::{Denied, SnapshotRequest, SnapshotSource};
 
 /// Calls that may wait for the actor at a time.
 const CALLS: usize = 8_192;
@@ -328,7 +328,7 @@ impl Tasks {
 }
 
 impl SnapshotSource for Tasks {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         // A message that cannot be sent is dropped, and says so to the asker as it goes.
         let _ = self.handle.try_send(Snapshot(Some(ask)));
     }

@@ -6,7 +6,7 @@ use super::*;
 use muster_core::page::PageAsk;
 use muster_core::principal::Viewer;
 use muster_core::principal::{Permission, Permissions};
-use muster_feed::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
 
 #[test]
 fn lists_are_newest_first_over_what_lives_and_what_ended() {
@@ -150,7 +150,7 @@ async fn state(
     let to = Mutex::new(Some(to));
     let reply = SnapshotReply::new(move |state| to.lock().unwrap().take().unwrap().send(state).unwrap());
     let viewer = Viewer { id: viewer.into(), permissions: Permissions::of(permissions) };
-    bench.tasks.ask(SnapshotAsk { channel: channel.to_owned(), viewer, reply });
+    bench.tasks.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     from.await.unwrap()
 }
 
