@@ -1,4 +1,4 @@
-//! The plans and categories with their limits, as the product's documents set them; each can be set otherwise.
+//! Plans and categories with their limits. The defaults are those of the product's documents; each can be configured.
 
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ impl<'de> Deserialize<'de> for Quota {
     }
 }
 
-/// Limits of one plan, or those that a key has of its own. A field left out keeps what stands below it (a key's plan,
-/// a plan's default); where nothing stands below, there is no limit.
+/// Limits of a plan, or of an individual key. A missing field inherits from the level below (a key's plan, a plan's
+/// default); if no level defines it, there is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlanLimits {
@@ -54,7 +54,7 @@ pub struct PlanLimits {
 }
 
 impl PlanLimits {
-    /// These limits, and `below` where they say nothing.
+    /// Returns these limits, with missing fields taken from `below`.
     #[must_use]
     pub fn over(&self, below: &Self) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl PlanLimits {
         }
     }
 
-    /// As rules; none where all is unlimited.
+    /// Returns the limits as rules; empty if everything is unlimited.
     pub fn rules(&self) -> Arc<[Rule]> {
         let requests = [
             (self.requests_per_minute, Window::Minute),
@@ -89,7 +89,8 @@ impl PlanLimits {
     }
 }
 
-/// Plans of interface A: requests per minute and day, tokens per day. `enterprise` is unlimited but for what a key says.
+/// Plans of interface A: requests per minute and day, tokens per day. `enterprise` is unlimited except for limits of
+/// the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, from = "SetPlansA")]
 pub struct PlansA {
@@ -108,7 +109,7 @@ pub struct PlansB {
     pub enterprise: PlanLimits,
 }
 
-/// What a settings file says of interface A's plans.
+/// Settings of interface A's plans, as in a settings file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct SetPlansA {
@@ -118,7 +119,7 @@ struct SetPlansA {
     enterprise: PlanLimits,
 }
 
-/// What a settings file says of interface B's plans.
+/// Settings of interface B's plans, as in a settings file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct SetPlansB {
@@ -179,11 +180,11 @@ impl Default for PlansB {
     }
 }
 
-/// Requests per minute of each category of the agent platform, by key.
+/// Requests per minute of each category of the agent platform, per key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentLimits {
-    /// Health and status; reads of agents, tasks, keys and governance; handshakes of WebSockets.
+    /// Health and status; reads of agents, tasks, keys and governance; WebSocket handshakes.
     pub health: Quota,
     pub chat: Quota,
     pub agents: Quota,
@@ -203,20 +204,20 @@ impl Default for AgentLimits {
     }
 }
 
-/// Every limit of the house.
+/// All configurable limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitTable {
     pub plan_a: PlansA,
     pub plan_b: PlansB,
     pub agent: AgentLimits,
-    /// Requests per minute of the medical interface, by key.
+    /// Requests per minute of the medical interface, per key.
     pub medical: Quota,
-    /// Requests per minute of a person of the disaster network.
+    /// Requests per minute of a user of the disaster network.
     pub person: Quota,
     /// Requests per minute of a device.
     pub device: Quota,
-    /// Tries per minute of each address and e-mail.
+    /// Login attempts per minute of each address and e-mail.
     pub login: Quota,
     /// Requests per minute of a client address without a key.
     pub unauthenticated: Quota,
@@ -238,7 +239,7 @@ impl Default for LimitTable {
 }
 
 impl Quota {
-    /// As a rule for requests per minute; none where unlimited.
+    /// Returns a rule for requests per minute; empty if unlimited.
     pub fn per_minute(self) -> Arc<[Rule]> {
         PlanLimits { requests_per_minute: Some(self), ..PlanLimits::default() }.rules()
     }
@@ -248,7 +249,7 @@ impl Quota {
 mod tests {
     use super::*;
 
-    /// The tables of the seeds.
+    /// The tables of the seed documents.
     #[test]
     fn the_defaults_are_the_documents_values() {
         let table = LimitTable::default();

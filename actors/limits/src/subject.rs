@@ -1,4 +1,4 @@
-//! Whom a bucket belongs to.
+//! Subjects, to which buckets belong.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::rule::Category;
 
-/// Longest name kept as it is, in bytes; a longer one is replaced by its SHA-256.
+/// Maximum length of a name, in bytes; a longer one is replaced by its SHA-256.
 const LONGEST: usize = 128;
 
-/// Who is limited. Cheap to clone, of bounded size whatever text it was made of.
+/// The subject of limits. Cheap to clone, and of bounded size.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Subject {
     name: Arc<str>,
@@ -25,14 +25,14 @@ enum SubjectKind {
 }
 
 impl Subject {
-    /// An authenticated principal, by its identifier. Its counters survive restarts.
+    /// Creates the subject of an authenticated principal. Its counters survive restarts.
     pub fn principal(id: &str) -> Self {
         Self { name: bounded(id), kind: SubjectKind::Principal }
     }
 
-    /// Anyone else: a client address, or address and e-mail of a login. Strangers make these up at will, so they are
-    /// never written to the store (nobody unknown may cause disk writes), their number is bounded, and the one not
-    /// seen for longest is forgotten first.
+    /// Creates the subject of an unauthenticated client: a client address, or address and e-mail of a login. Clients
+    /// can create any number of these, so they are never written to the store (an unauthenticated client must not cause
+    /// disk writes), their number is bounded, and the least recently used one is evicted first.
     pub fn anonymous(name: &str) -> Self {
         Self { name: bounded(name), kind: SubjectKind::Anonymous }
     }
@@ -65,7 +65,7 @@ fn bounded(name: &str) -> Arc<str> {
     Arc::from(hex)
 }
 
-/// One bucket: a subject and a category.
+/// Identifies a bucket: subject and category.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BucketKey {
     pub subject: Subject,

@@ -1,7 +1,7 @@
-//! The actor that follows the journal, grants holds, and carries what changed into the store.
+//! The actor that follows the journal, grants holds, and writes changes to the store.
 //!
-//! It does not wait for the disk: a grant is one append without a sync, everything else is done beside it. Nobody has to
-//! wake it for what is posted: it looks before it answers, and ten times a second.
+//! It does not wait for the disk: a grant is one append without a sync, and everything else is asynchronous. Posts do
+//! not wake it: it reads the journal before it replies, and ten times a second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use super::state::Book;
 use muster_core::supervise::{BuildError, Control};
 use muster_core::{Clock, Error, Kind};
 
-/// Most holds open at a time: they are stored together, in one record.
+/// Maximum number of open holds: they are stored together in one record.
 const MAX_HOLDS: usize = 6_000;
-/// A buffer that grew beyond this is not kept.
+/// A buffer that grew beyond this many bytes is not reused.
 const BUFFER: usize = 1 << 20;
 
 type Waiters = Vec<oneshot::Sender<Result<(), Error>>>;
 
-/// What every incarnation gets.
+/// Resources passed to every incarnation of the actor.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) store: StoreHandle,
@@ -37,7 +37,7 @@ pub(super) struct Parts {
     pub(super) options: LedgerOptions,
 }
 
-/// The actor. See the module.
+/// The ledger actor; see the module.
 pub struct LedgerActor {
     parts: Parts,
     book: Book,
@@ -64,8 +64,8 @@ impl LedgerActor {
         Ok(Self { parts, book, follower, torn_bytes, buffer, syncing: false, saving: false, flushes })
     }
 
-    /// Counts what was written since. Where that fails the book is no longer to be trusted: the actor ends, and its next
-    /// incarnation reads everything back.
+    /// Applies the journal lines written since the last call. If that fails, the state in memory cannot be trusted: the
+    /// actor stops, and its next incarnation restores everything.
     fn catch_up(&mut self, context: &mut Context<Self>) -> Result<(), Error> {
         self.count().map_err(|error| broken(&error, context))
     }
@@ -94,7 +94,7 @@ impl LedgerActor {
         let line = Line::Reserve { at, key: &ask.key_id, model: &ask.model_id, nanos: ask.nanos };
         let id = self.parts.journal.append(&line.encode()).map_err(|error| Refusal::Error(unwritten(&error)))?;
         let hold = Hold::new(&self.parts.journal, id, ask.nanos);
-        // Counts the hold itself, before the next one is asked for.
+        // Applies the hold itself, before the next one is requested.
         self.catch_up(context).map_err(Refusal::Error)?;
         Ok(hold)
     }
@@ -123,7 +123,7 @@ impl LedgerActor {
             return answer(flushes, &Ok(()));
         };
         self.saving = true;
-        // So that it can go as a whole, once this is in the store.
+        // So that the file can be removed as a whole once the checkpoint is in the store.
         self.parts.journal.rotate();
         let line = changes.head.line;
         let save = carry::save(Arc::clone(&self.parts.store), Arc::clone(&self.parts.journal), changes);
@@ -162,12 +162,12 @@ impl LedgerActor {
         });
     }
 
-    /// Queues what is not in the store. Nobody is left to hear whether it got there: the journal has it too.
+    /// Queues what is not in the store. Nobody waits for the result: the journal contains it as well.
     fn last_words(&mut self) -> Result<(), StoreError> {
         self.count()?;
         let Some(changes) = self.book.changes() else { return Ok(()) };
         self.parts.journal.sync()?;
-        // A commit is queued by the call; dropping its future does not undo it.
+        // A commit is queued by the call; dropping its future does not cancel it.
         carry::batches(changes)?.into_iter().for_each(|batch| drop(self.parts.store.commit(batch)));
         Ok(())
     }
@@ -175,7 +175,7 @@ impl LedgerActor {
 
 fn answer(waiters: Waiters, outcome: &Result<(), StoreError>) {
     for waiter in waiters {
-        // One that no longer waits is no error.
+        // The caller may no longer wait.
         let _ = waiter.send(outcome.clone().map_err(Error::from));
     }
 }
@@ -197,7 +197,7 @@ impl Actor for LedgerActor {
     fn started(&mut self, context: &mut Context<Self>) {
         let options = &self.parts.options;
         context.run_interval(options.sync_every, |actor, context| {
-            // An error ends the actor.
+            // An error stops the actor.
             let _ = actor.catch_up(context);
             actor.sync(context);
         });
@@ -206,7 +206,7 @@ impl Actor for LedgerActor {
     }
 
     fn stopped(&mut self, _: &mut Context<Self>) {
-        // A panicking actor is stopped too, and what it holds is not to be trusted.
+        // A panicking actor is stopped as well, and its state cannot be trusted.
         if !std::thread::panicking()
             && let Err(error) = self.last_words()
         {

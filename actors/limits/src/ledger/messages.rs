@@ -1,4 +1,4 @@
-//! What the ledger is told and asked, and what it answers.
+//! Requests to the ledger, and its replies.
 
 use std::sync::Arc;
 
@@ -13,38 +13,39 @@ use super::record::RowRecord;
 use super::row::{Budget, Outcome, Row, RowKey};
 use muster_core::{Error, Kind, Millis};
 
-/// One call that has ended.
+/// A finished call.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// When it ended; decides the day and month that it counts in.
+    /// Time at which it ended; determines its day and month.
     pub at: Millis,
     pub key_id: &'a str,
-    /// The model that answered, or the one that was asked where none did.
+    /// The model that answered, or the requested one if none did.
     pub model_id: &'a str,
     pub outcome: Outcome,
-    /// Of what was delivered.
+    /// Usage of what was delivered.
     pub usage: Usage,
-    /// Billionths of a dollar; `None` where the model's price is not known.
+    /// Billionths of a US dollar; `None` if the model's price is unknown.
     pub cost_nanos: Option<u64>,
 }
 
-/// May so much be spent? In billionths of a dollar; budgets are for a calendar month, UTC, and `None` is no budget.
+/// A reservation request. Amounts are billionths of a US dollar; budgets are per calendar month (UTC), and `None` means
+/// no budget.
 #[derive(Debug, Clone)]
 pub struct Reserve {
     pub key_id: String,
     pub key_limit: Option<u64>,
     pub model_id: String,
     pub model_limit: Option<u64>,
-    /// The most that the call is thought to cost.
+    /// Maximum estimated cost of the call.
     pub nanos: u64,
 }
 
-/// A budget that has no room for a call.
+/// A budget that is insufficient for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exhausted {
     pub which: Budget,
     pub spent_nanos: u64,
-    /// Set aside for calls that run now.
+    /// Reserved for calls in progress.
     pub held_nanos: u64,
     pub limit_nanos: u64,
     pub resets_at: Millis,
@@ -84,7 +85,7 @@ impl From<Refusal> for Error {
     }
 }
 
-/// Money set aside for one call: posted with its real cost, or given back on drop.
+/// Money reserved for a call: replaced by the actual cost when the call is posted, or released on drop.
 #[derive(Debug)]
 #[must_use = "post the call with it, or the money is given back at once"]
 pub struct Hold {
@@ -94,7 +95,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// For a call without a budget: holds nothing.
+    /// Returns a hold for a call without a budget, which reserves nothing.
     pub fn none() -> Self {
         Self { journal: None, id: 0, nanos: 0 }
     }
@@ -103,12 +104,13 @@ impl Hold {
         Self { journal: Some(Arc::clone(journal)), id, nanos }
     }
 
-    /// How much is set aside, in billionths of a dollar.
+    /// Returns the reserved amount, in billionths of a US dollar.
     pub fn nanos(&self) -> u64 {
         self.nanos
     }
 
-    /// The line that reserved it; from now on it is the caller's to settle. 0 for none.
+    /// Returns the number of the line that reserved it, and passes the responsibility for settling it to the caller. 0
+    /// for none.
     pub(super) fn settle(mut self) -> u64 {
         self.journal.take().map_or(0, |_| self.id)
     }
@@ -138,10 +140,10 @@ impl Entry<'_> {
     }
 }
 
-/// Which rows.
+/// Selects usage rows.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// `None` for every key.
+    /// `None` for all keys.
     pub key_id: Option<String>,
     pub from_day: Day,
     /// Inclusive.
@@ -157,7 +159,7 @@ impl Query {
     }
 }
 
-/// One row, and whose it is.
+/// A usage row and what it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UsageRow {
     pub day: Day,
@@ -167,13 +169,13 @@ pub struct UsageRow {
     pub row: Row,
 }
 
-/// How a budget stands, in billionths of a dollar.
+/// State of a budget, in billionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BudgetView {
     pub spent_nanos: u64,
-    /// Set aside for calls that run now.
+    /// Reserved for calls in progress.
     pub held_nanos: u64,
-    /// `None` where there is no budget.
+    /// `None` if there is no budget.
     pub limit_nanos: Option<u64>,
     pub resets_at: Millis,
 }
@@ -191,11 +193,11 @@ pub struct LedgerStatus {
     /// Records in memory.
     pub cached: usize,
     pub open_holds: usize,
-    /// Rows that no checkpoint has yet.
+    /// Rows that are in no checkpoint yet.
     pub unsaved: usize,
-    /// Bytes of the journal that were torn when the ledger was last read back.
+    /// Bytes of the journal that were torn when the ledger was last restored.
     pub torn_bytes: u64,
-    /// Of its `waiting` entries the disk knows nothing, `lost` ones are gone: more than 0 of either is a fault.
+    /// `waiting` entries are not on disk, `lost` ones were dropped: any value above 0 is a fault.
     pub journal: JournalStats,
 }
 
@@ -216,7 +218,7 @@ pub(super) struct AskRows(pub(super) Query);
 #[derive(Debug)]
 pub(super) struct AskStatus;
 
-/// Answered when everything posted so far is in the store.
+/// Replied to when everything posted so far is in the store.
 #[derive(Debug)]
 pub(super) struct Flush;
 

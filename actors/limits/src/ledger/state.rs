@@ -1,7 +1,7 @@
-//! The ledger itself: what the journal's lines add up to. Pure: the time, the lines and the store's records are
+//! State of the ledger: the sum of the journal's lines. Pure: the time, the lines and the store's records are
 //! arguments.
 //!
-//! Only what changed since the last checkpoint has to be in memory; the rest is a cache, looked up again when needed.
+//! Only what has changed since the last checkpoint must be in memory; the rest is a cache, read again when needed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,16 +14,16 @@ use super::record::{AccountKey, AccountRecord, Head, HeldRecord, RowRecord, Shel
 use super::row::{Budget, Row, RowKey};
 use muster_core::Millis;
 
-/// Most records kept in memory although the store says the same.
+/// Maximum number of records kept in memory that are also in the store.
 const CACHE: usize = 20_000;
 
-/// All that is not in the store yet, and some of what is.
+/// Everything that is not in the store yet, and a cache of what is.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     rows: HashMap<RowKey, RowRecord>,
     accounts: HashMap<AccountKey, Account>,
     holds: BTreeMap<u64, HeldRecord>,
-    /// The last line that was counted, and up to which the store has everything.
+    /// The last line applied, and the last line up to which everything is in the store.
     applied: u64,
     saved: u64,
 }
@@ -34,17 +34,17 @@ struct Account {
     held_nanos: u64,
 }
 
-/// What a checkpoint writes.
+/// The records of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Changes {
     pub(super) rows: Vec<(RowKey, RowRecord)>,
     pub(super) accounts: Vec<(AccountKey, AccountRecord)>,
-    /// Written last: it says that all the rest is there.
+    /// Written last: it declares the others complete.
     pub(super) head: Head,
 }
 
 impl Book {
-    /// As the store has it; the lines after the head's are to be applied.
+    /// Creates the state of the store; the lines after the head's are to be applied to it.
     pub(super) fn restore(head: Head, shelf: Shelf<'_>) -> Result<Self, StoreError> {
         let mut book = Self { applied: head.line, saved: head.line, ..Self::default() };
         for held in head.holds {
@@ -57,7 +57,7 @@ impl Book {
         self.applied
     }
 
-    /// Rows that the store has not as they are.
+    /// Returns the number of rows that differ from the store.
     pub(super) fn unsaved(&self) -> usize {
         self.rows.values().filter(|row| row.line > self.saved).count()
     }
@@ -70,15 +70,16 @@ impl Book {
         self.rows.len() + self.accounts.len()
     }
 
-    /// Open holds reserved before this line: those of a server that ended without a word.
+    /// Returns open holds reserved before this line: those of a server that did not shut down cleanly.
     pub(super) fn holds_before(&self, line: u64) -> Vec<u64> {
         self.holds.range(..line).map(|(id, _)| *id).collect()
     }
 
-    /// Counts one line. Lines come in the order of their numbers; one that was counted before changes nothing.
+    /// Applies a line. Lines come in the order of their numbers; one that was applied before has no effect.
     ///
     /// # Errors
-    /// Where a record could not be read: the book is then to be thrown away.
+    ///
+    /// Fails if a record could not be read: the state must then be discarded.
     pub(super) fn apply(&mut self, number: u64, line: &Line<'_>, shelf: Shelf<'_>) -> Result<(), StoreError> {
         if number <= self.applied {
             return Ok(());
@@ -109,7 +110,7 @@ impl Book {
         Ok(())
     }
 
-    /// Whether so much more fits both budgets of the month.
+    /// Checks whether an amount fits both budgets of the month.
     pub(super) fn check(
         &mut self,
         ask: &Reserve,
@@ -129,7 +130,7 @@ impl Book {
         Ok(Ok(()))
     }
 
-    /// How a budget stands in the month of `now`.
+    /// Returns the state of a budget in the month of `now`.
     pub(super) fn view(
         &mut self,
         budget: Budget,
@@ -148,13 +149,13 @@ impl Book {
         })
     }
 
-    /// Rows in memory that `wanted` takes: at least all that the store has not.
+    /// Returns the matching rows in memory, which include all that are not in the store.
     pub(super) fn rows(&self, wanted: impl Fn(&RowKey) -> bool) -> Vec<(RowKey, RowRecord)> {
         let wanted = self.rows.iter().filter(|(key, _)| wanted(key));
         wanted.map(|(key, record)| (key.clone(), *record)).collect()
     }
 
-    /// What the store has not; `None` where it has all.
+    /// Returns what is not in the store; `None` if there is nothing.
     pub(super) fn changes(&self) -> Option<Changes> {
         if self.applied == self.saved {
             return None;
@@ -172,7 +173,7 @@ impl Book {
         })
     }
 
-    /// The store has everything up to this line.
+    /// Records that the store contains everything up to this line.
     pub(super) fn saved(&mut self, line: u64) {
         self.saved = self.saved.max(line);
         if self.cached() > CACHE {
@@ -182,7 +183,7 @@ impl Book {
         }
     }
 
-    /// The row that this line is to be added to; `None` where it was before.
+    /// Returns the row to which this line is to be added; `None` if it was added before.
     fn row(
         &mut self,
         number: u64,

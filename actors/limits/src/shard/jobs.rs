@@ -1,4 +1,4 @@
-//! The three things a shard is asked, each on a bucket that may have to be read first.
+//! The operations of a shard, each on a bucket that may have to be read first.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::subject::BucketKey;
 use crate::view::LimitView;
 use muster_core::{Error, Kind};
 
-/// Most admissions of one bucket that wait for the disk.
+/// Maximum number of admissions of one bucket that wait for the disk.
 const MAX_WAITING: usize = 1_024;
 
-/// Something to be done on one bucket.
+/// An operation on a bucket.
 trait Job: Send + 'static {
     type Out: Send + 'static;
     fn key(&self) -> &BucketKey;
@@ -57,7 +57,7 @@ impl Job for Settle {
         &self.reservation.key
     }
 
-    /// Answered at once: the tokens are spent whether or not the disk knows; a crash keeps the estimate.
+    /// Replies immediately: the tokens are consumed whether or not that is durable; a crash keeps the estimate.
     fn run(self, account: &mut Account, now: u64) -> Reply<()> {
         let more = account.bucket.settle(self.reservation.id, self.tokens, now);
         account.charged(more);
@@ -78,10 +78,10 @@ impl Job for Peek {
 }
 
 impl RateShard {
-    /// Replaces what was settled since the last decision.
+    /// Processes the settlements queued since the last decision.
     pub(super) fn take_settled(&mut self) {
         while let Some(settle) = self.settled.pop() {
-            // One of a bucket that cannot be read keeps its estimate.
+            // A settlement of a bucket that cannot be read keeps its estimate.
             drop(self.run(settle));
         }
     }
@@ -94,7 +94,7 @@ impl RateShard {
                 account.leaving = false;
                 let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
                 account.place = order.touch(account.place);
-                // Only a bucket that is stored has to be found again.
+                // Only a stored bucket has to be looked up again.
                 let key = account.durable.is_some().then(|| job.key().clone());
                 let reply = job.run(account, now);
                 if let Some(key) = key {

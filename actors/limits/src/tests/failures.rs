@@ -1,4 +1,4 @@
-//! A disk that refuses or hangs: a typed refusal, in bounded time, and no free pass.
+//! A disk that fails or hangs: a typed error in bounded time, and no admission without limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +70,7 @@ fn a_disk_that_hangs_is_a_refusal_within_seconds_and_others_go_on() {
         assert_eq!(covered, Ok(true), "the actor does not wait");
         assert!(asked.elapsed() < Duration::from_secs(5));
         disk.release();
-        // What hung has reached the disk after all; the bucket in memory knows that it was refused.
+        // The hung write has reached the disk after all; the bucket in memory knows that it was rejected.
         assert_eq!(exhaust(&limiter, &chat("key_2")).await, 120);
     });
 }

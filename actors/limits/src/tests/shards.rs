@@ -1,4 +1,4 @@
-//! Shards at work: races, what a client is told, what leaves memory.
+//! Shards: concurrency, replies to clients, eviction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn a_thousand_requests_race_for_a_hundred_and_twenty_places() {
 #[test]
 fn tells_what_is_left_and_when_it_comes_back() {
     test_world::run(|tree| async move {
-        // The world's clock follows its timers; this one stands still.
+        // The clock of the test environment follows its timers; this one stands still.
         let clock = Clock::manual(test_world::START);
         let limiter = limiter(&tree, "limits", &memory(), &clock);
         running(&tree, "limits/rate-0").await;
@@ -58,7 +58,7 @@ fn tells_what_is_left_and_when_it_comes_back() {
         };
         assert_eq!((which, retry_after), (rules[0], Duration::from_secs(30)), "29.5 s, rounded up");
         assert_eq!(view.requests().unwrap().remaining, 0);
-        // Two more fill the hour; its wait is then the longer one.
+        // Two more reach the hourly limit; its wait is then the longer one.
         clock.advance(Duration::from_secs(60));
         assert_eq!(exhaust(&limiter, &request()).await, 2);
         let Decision::Refused { which, retry_after, .. } = limiter.admit(request()).await.unwrap() else {
@@ -119,7 +119,7 @@ fn an_idle_bucket_leaves_memory_exactly_and_the_store_when_it_is_over() {
             assert_eq!(passes(&limiter, daily.clone()).await, Ok(true));
         }
         assert_eq!(records(store.as_ref()), 2, "a head and a segment");
-        // Written without a lease and let go, twenty times; a lease lost each time would be seen.
+        // Written without a lease and evicted, twenty times; losing a lease each time would be visible.
         for _ in 0..20 {
             later(Duration::from_secs(300)).await;
             let seen = limiter.peek(&daily.key.subject, Category::Chat, Arc::clone(&daily.rules)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Whatever dies, the ledger is the sum of what was posted.
+//! Whatever fails, the ledger is the sum of what was posted.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ fn an_actor_that_dies_again_and_again_under_load_leaks_nothing() {
             let hold = ledger.reserve(reserve(7, Some(u64::MAX), None)).await.unwrap();
             assert!(tree.inject_panic("ledger/ledger"));
             test_world::until(|| tree.snapshot()[0].restarts == death).await;
-            // Posted while nobody is there.
+            // Posted while no actor is running.
             ledger.post(&entry("key_1", "m", Some(3)), hold);
             answers += 1;
             ledger.up().await;
@@ -60,7 +60,7 @@ fn a_killed_server_loses_nothing_and_open_holds_are_charged_once() {
         ledger.post(&entry("key_1", "m", Some(20)), settled);
         drop(released);
         first.kill();
-        // A killed process drops nothing.
+        // A killed process runs no destructors.
         std::mem::forget((open, later));
     });
     for _ in 0..3 {
@@ -77,7 +77,7 @@ fn a_killed_server_loses_nothing_and_open_holds_are_charged_once() {
     }
 }
 
-/// The journal's files come back after the checkpoint that let go of them: as if the kill had come in between.
+/// Restores the journal's files after the checkpoint that removed them, as if the kill had happened in between.
 #[test]
 fn lines_that_the_store_has_already_count_once() {
     let site = Site::new();
@@ -140,7 +140,7 @@ fn while_the_disk_takes_nothing_posts_wait_and_nothing_is_granted() {
         assert!(matches!(refused, Refusal::Error(error) if error.kind == Kind::Unavailable));
         assert_eq!((ledger.journal().waiting, ledger.journal().lost), (2, 0));
         assert_eq!(sums(&ledger, "key_1").await, (2, 11, 0));
-        // Not even the death of the actor loses what waits.
+        // Not even the death of the actor loses buffered entries.
         assert!(tree.inject_panic("ledger/ledger"));
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
         ledger.up().await;

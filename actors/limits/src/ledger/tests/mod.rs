@@ -1,4 +1,4 @@
-//! The ledger under races, faults, kills and the calendar.
+//! The ledger under concurrency, faults, kills and calendar changes.
 
 mod budgets;
 mod faults;
@@ -17,7 +17,7 @@ use super::*;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis, test_world};
 
-/// What outlives a server.
+/// What survives a server.
 struct Site {
     disk: Arc<MemStore>,
     home: TempDir,
@@ -32,7 +32,7 @@ impl Site {
         self.home.path().join("ledger")
     }
 
-    /// A server's ledger, as `ledger/ledger` in the tree.
+    /// Starts a ledger, as `ledger/ledger` in the tree.
     async fn start(&self, tree: &Tree) -> Ledger {
         self.start_with(tree, LedgerOptions::default()).await
     }
@@ -45,7 +45,7 @@ impl Site {
         ledger
     }
 
-    /// From now on nothing more of this server reaches the store, as if it had been killed: the journal is what is left.
+    /// Discards all further writes of this server to the store, as if it had been killed: only the journal is left.
     fn kill(&self) {
         self.disk.fail_commits(Some(StoreError::Io("the server is dead".to_owned())));
     }
@@ -69,7 +69,7 @@ fn all() -> Query {
     Query { from_day: today.minus(40), to_day: Day(today.0 + 40), ..Query::default() }
 }
 
-/// Requests and cost of one key, and what a kill charged it.
+/// Returns requests and cost of a key, and what a kill charged it.
 async fn sums(ledger: &Ledger, key: &str) -> (u64, u64, u64) {
     let rows = ledger.usage(Query { key_id: Some(key.to_owned()), ..all() }).await.unwrap();
     let sum = |of: fn(&Row) -> u64| rows.iter().map(|found| of(&found.row)).sum::<u64>();

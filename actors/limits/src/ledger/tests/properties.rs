@@ -1,4 +1,4 @@
-//! Any interleaving of reservations, posts, releases, checkpoints that break off anywhere, and kills.
+//! Any interleaving of reservations, posts, checkpoints interrupted at any point, and kills.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +27,7 @@ enum Step {
         model: usize,
         nanos: u64,
     },
-    /// Settles one of the open holds, or none where there is none or it is not asked to.
+    /// Settles one of the open holds, or none.
     Post {
         key: usize,
         model: usize,
@@ -36,7 +36,7 @@ enum Step {
     },
     Release(usize),
     Wait(u64),
-    /// So many thousandths of its writes reach the store.
+    /// Number of thousandths of its writes that reach the store.
     Checkpoint(usize),
     Kill,
 }
@@ -64,10 +64,10 @@ struct Held {
     nanos: u64,
 }
 
-/// The ledger as a list of what happened says it must be, beside the real one.
+/// The expected ledger, computed from the list of events, beside the real one.
 struct Trial {
     disk: MemStore,
-    /// What the journal still has.
+    /// Lines that the journal still contains.
     lines: Vec<(u64, Vec<u8>)>,
     number: u64,
     book: Book,
@@ -98,7 +98,7 @@ impl Trial {
         self.number
     }
 
-    /// Spent and set aside this month.
+    /// Returns the amount spent and reserved this month.
     fn used(&self, is: impl Fn(&str, &str) -> bool) -> (u64, u64) {
         let month = Month::of(self.now);
         let spent = self.spent.iter().filter(|(at, key, model, _)| Month::of(*at) == month && is(key, model));
@@ -171,7 +171,7 @@ impl Trial {
         }
         if reached == writes.len() {
             self.book.saved(line);
-            // Above 1,000 the journal is let go of too; at 1,000 the kill may come in between.
+            // Above 1,000 the journal is removed too; at 1,000 the kill may happen in between.
             if thousandths > 1_000 {
                 self.lines.retain(|(number, _)| *number > line);
             }
@@ -222,7 +222,7 @@ proptest! {
     fn the_ledger_is_the_sum_of_what_was_posted_and_grants_only_what_fits(steps in steps()) {
         let mut trial = Trial::new();
         for step in steps.into_iter().take(50) {
-            // A year has room for what is waited for.
+            // Bounded so that the virtual time stays within a year.
             if matches!(step, Step::Wait(_)) && trial.now.since(test_world::START) > Duration::from_secs(340 * 86_400) {
                 continue;
             }

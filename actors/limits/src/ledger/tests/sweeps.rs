@@ -1,4 +1,4 @@
-//! What is too old goes.
+//! Removal of old records.
 
 use futures::FutureExt;
 use muster_store::{Store, Tree as StoreTree};
