@@ -48,7 +48,7 @@ fn is_urgent(delivery: &Delivery) -> bool {
 fn channel(delivery: &Delivery) -> Option<&str> {
     match delivery {
         Delivery::Publication(publication) => Some(&publication.channel),
-        Delivery::LatestValue { channel, .. } | Delivery::Unsubscribed { channel, .. } => Some(channel),
+        Delivery::Latest { channel, .. } | Delivery::Unsubscribed { channel, .. } => Some(channel),
         Delivery::Subscribed { answer: Ok(subscribed), .. } => Some(&subscribed.channel),
         Delivery::Subscribed { answer: Err(_), .. } | Delivery::Reset => None,
     }

@@ -118,7 +118,7 @@ pub enum Delivery {
     /// A publication for all subscribers of its channel.
     Publication(Arc<Publication>),
     /// The latest value of a key of a channel that only delivers those.
-    LatestValue { channel: Arc<str>, key: Arc<str>, offset: u64, json: Bytes },
+    Latest { channel: Arc<str>, key: Arc<str>, offset: u64, json: Bytes },
     /// Reply to a [`SubscribeRequest`].
     Subscribed { conn: ConnId, tag: u64, answer: Result<Box<Subscribed>, Refused> },
     /// The hub ended a subscription, for example because the channel's resource was deleted.

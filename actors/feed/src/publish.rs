@@ -159,7 +159,7 @@ impl Hub {
         for value in newest(values) {
             let known = self.latest_channels.get_mut(&value.channel).is_some();
             let rule =
-                || self.resources.rules.find(&value.channel).is_some_and(|rule| rule.kind == ChannelKind::LatestValue);
+                || self.resources.rules.find(&value.channel).is_some_and(|rule| rule.kind == ChannelKind::Latest);
             if !known && !rule() {
                 tracing::error!(channel = %value.channel, "no rule knows this channel as one of newest values");
                 continue;
@@ -174,7 +174,7 @@ impl Hub {
             let (channel, json) = (&values.name, Framer::of_latest(&value).on(&value.channel, offset));
             for shard in self.subscriptions.shards(channel) {
                 let (channel, key, json) = (Arc::clone(channel), Arc::clone(&key), json.clone());
-                self.out.push(shard, Delivery::LatestValue { channel, key, offset, json });
+                self.out.push(shard, Delivery::Latest { channel, key, offset, json });
             }
             self.published += 1;
         }

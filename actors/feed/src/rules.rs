@@ -16,7 +16,7 @@ pub enum ChannelKind {
     /// Every publication in order, with a history.
     Log,
     /// Only the latest value of each key.
-    LatestValue,
+    Latest,
 }
 
 /// Whether a channel's history survives a restart of the server.
@@ -75,7 +75,7 @@ impl ChannelRule {
 
     /// Creates the rule of a channel of latest values, which are not kept across restarts.
     pub const fn latest(pattern: &'static str, permission: Permission) -> Self {
-        Self { kind: ChannelKind::LatestValue, keeping: Retention::Memory, ..Self::log(pattern, permission) }
+        Self { kind: ChannelKind::Latest, keeping: Retention::Memory, ..Self::log(pattern, permission) }
     }
 
     #[must_use]
@@ -318,7 +318,7 @@ mod tests {
             assert_eq!(only(&of("usr_1", &[])), Err(Refused::Forbidden("agents:read")), "{channel}");
         }
         let metrics = rules.admit("agents:metrics", &key).unwrap();
-        assert_eq!((metrics.kind, metrics.only(&key)), (ChannelKind::LatestValue, None), "metrics have no owner");
+        assert_eq!((metrics.kind, metrics.only(&key)), (ChannelKind::Latest, None), "metrics have no owner");
         assert_eq!(rules.admit("incidents", &key), Err(Refused::Forbidden("incidents:read")));
         assert!(rules.admit("system", &key).is_ok());
     }

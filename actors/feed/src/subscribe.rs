@@ -159,12 +159,12 @@ impl Hub {
     fn complete(&mut self, ask: SubscribeRequest, rule: &ChannelRule, state: Option<Vec<StateItem>>) {
         let positioned = match rule.kind {
             ChannelKind::Log => self.log_position(&ask, rule),
-            ChannelKind::LatestValue => Some(self.latest_position(&ask, state.as_ref())),
+            ChannelKind::Latest => Some(self.latest_position(&ask, state.as_ref())),
         };
         let Some(mut subscribed) = positioned else {
             return self.refuse(&ask, Refused::Denied(Denied::Unavailable));
         };
-        let has_state = rule.state == State::HistoryEntry || rule.kind == ChannelKind::LatestValue;
+        let has_state = rule.state == State::HistoryEntry || rule.kind == ChannelKind::Latest;
         if ask.snapshot && has_state && !(subscribed.resumed && subscribed.recovered.is_ok()) {
             subscribed.state = subscribed.state.or(state);
         } else {
@@ -228,7 +228,7 @@ impl Hub {
 
     fn page(&mut self, ask: &HistoryRequest, rule: &ChannelRule) -> Result<HistoryPage, Refused> {
         let (epoch, most) = (self.epochs.of(&ask.channel, rule.durable()), self.limits().recover);
-        if rule.kind == ChannelKind::LatestValue {
+        if rule.kind == ChannelKind::Latest {
             let values = self.latest_channels.open(&ask.channel);
             let (channel, position) = (Arc::clone(&values.name), Position { epoch, offset: values.last });
             self.latest_channels.release(&ask.channel);

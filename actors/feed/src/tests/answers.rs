@@ -193,7 +193,7 @@ fn only_the_latest_values_are_delivered() {
         (51..=99).for_each(put);
         let values = || {
             shard.all().into_iter().filter_map(|delivery| match delivery {
-                Delivery::LatestValue { json, offset, .. } => Some((json, offset)),
+                Delivery::Latest { json, offset, .. } => Some((json, offset)),
                 _ => None,
             })
         };

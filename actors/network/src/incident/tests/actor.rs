@@ -302,11 +302,11 @@ fn whoever_loses_sight_of_an_incident_stops_following_it() {
         edit(Edit { visibility: Some(Visibility::Restricted), ..Edit::default() }).await.unwrap();
         let reviews = house.told.take_restrictions();
         assert_eq!((reviews.len(), &*reviews[0].channel), (1, events::own(&incident.id).as_str()));
-        assert_eq!((reviews[0].lets(&viewer), reviews[0].lets(&operator_too)), (false, true));
+        assert_eq!((reviews[0].allows(&viewer), reviews[0].allows(&operator_too)), (false, true));
         let addresses = Some(vec!["usr_v".to_owned()]);
         edit(Edit { visibility: Some(Visibility::Private), addresses, ..Edit::default() }).await.unwrap();
         let reviews = house.told.take_restrictions();
-        assert_eq!((reviews[0].lets(&viewer), reviews[0].lets(&operator_too)), (true, false), "only who is named");
+        assert_eq!((reviews[0].allows(&viewer), reviews[0].allows(&operator_too)), (true, false), "only who is named");
     });
 }
 
