@@ -82,7 +82,7 @@ impl Bucket {
         hold_for: Duration,
         now: u64,
     ) -> Result<Charge, Refusal> {
-        self.turn_to(rules, now);
+        self.advance_windows(rules, now);
         let (mut requests, mut tokens) = (0, None);
         let mut refusal: Option<Refusal> = None;
         for rule in rules {
@@ -109,7 +109,7 @@ impl Bucket {
         }
     }
 
-    fn turn_to(&mut self, rules: &[Rule], now: u64) {
+    fn advance_windows(&mut self, rules: &[Rule], now: u64) {
         self.log.advance(now);
         for rule in rules {
             self.log.watch(rule.window, now);
@@ -181,7 +181,7 @@ impl Bucket {
 
     /// Returns the current state of the rules.
     pub(super) fn view(&mut self, rules: &[Rule], now: u64) -> LimitView {
-        self.turn_to(rules, now);
+        self.advance_windows(rules, now);
         LimitView { rules: rules.iter().map(|rule| self.rule_view(rule, now)).collect() }
     }
 

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn renews_at_half_and_stays_within_both_records_while_the_next_is_on_its_way() {
+    fn renews_at_half_and_respects_both_records_during_a_write() {
         let mut lease = Lease::default();
         lease.begin(requests(4));
         lease.done();
@@ -121,14 +121,14 @@ mod tests {
         let fourth = lease.charge(requests(1));
         assert!(!lease.covers(fourth));
         lease.failed();
-        assert!(!lease.covers(fourth), "the failed record may yet have reached the disk");
+        assert!(!lease.covers(fourth), "the failed record may have reached the disk");
         lease.begin(requests(1));
         lease.done();
         assert!(lease.covers(fourth));
     }
 
     #[test]
-    fn a_lease_found_in_the_store_is_not_exact_until_it_is_written_over() {
+    fn a_restored_lease_is_not_exact_until_overwritten() {
         let mut lease = Lease::restore(requests(3));
         assert!(!lease.is_exact());
         lease.begin(Spend::default());

@@ -251,7 +251,7 @@ mod tests {
 
     /// The tables of the seed documents.
     #[test]
-    fn the_defaults_are_the_documents_values() {
+    fn the_defaults_are_those_of_the_documents() {
         let table = LimitTable::default();
         let a = |minute, day, tokens| {
             vec![
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_changes_what_it_names_and_nothing_else() {
+    fn a_setting_changes_only_what_it_names() {
         let table: LimitTable = serde_json::from_str(
             r#"{"plan_a": {"free": {"requests_per_minute": 20}, "pro": {"tokens_per_day": "unlimited"}},
                 "agent": {"chat": 7}}"#,
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keys_own_limits_go_over_its_plans() {
+    fn a_keys_own_limits_override_its_plan() {
         let own = PlanLimits { requests_per_minute: Some(Quota::Limited(1_000)), ..PlanLimits::default() };
         let table = LimitTable::default();
         assert_eq!(own.over(&table.plan_b.enterprise).rules().to_vec(), [Rule::requests(1_000, Window::Minute)]);

@@ -15,7 +15,7 @@ use super::rule::Window;
 use super::subject::BucketKey;
 
 const HEAD: u8 = b'h';
-const PART: u8 = b's';
+const SEGMENT_KEY: u8 = b's';
 /// Number of times that a bucket is read again if it changes meanwhile. At most one write can be in progress.
 const READS: usize = 3;
 
@@ -116,7 +116,7 @@ pub(super) fn head_key(key: &BucketKey) -> Vec<u8> {
 }
 
 fn segment_key(prefix: &[u8], number: u64) -> Vec<u8> {
-    with(prefix.to_vec(), PART, &number.to_be_bytes())
+    with(prefix.to_vec(), SEGMENT_KEY, &number.to_be_bytes())
 }
 
 fn with(mut prefix: Vec<u8>, kind: u8, rest: &[u8]) -> Vec<u8> {
@@ -163,7 +163,7 @@ pub(super) fn read(store: &dyn Store, key: &BucketKey) -> Result<Option<Stored>,
 fn read_under(store: &dyn Store, key: &BucketKey, head: Head) -> Result<Stored, StoreError> {
     let kept = head.first..head.next;
     let mut stored = Stored { first: kept.end, head, events: VecDeque::new(), segments: BTreeSet::new() };
-    for (number, rec) in parts(store, &prefix(key))? {
+    for (number, rec) in resources(store, &prefix(key))? {
         stored.segments.insert(number);
         for (number, event) in Segment::decode(&rec)?.events().filter(|(number, _)| kept.contains(number)) {
             stored.first = stored.first.min(number);
@@ -181,8 +181,8 @@ impl Stored {
 }
 
 /// Returns all segments under a bucket's prefix, in order.
-fn parts(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, muster_store::Rec)>, StoreError> {
-    let prefix = with(prefix.to_vec(), PART, &[]);
+fn resources(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, muster_store::Rec)>, StoreError> {
+    let prefix = with(prefix.to_vec(), SEGMENT_KEY, &[]);
     let mut found = Vec::new();
     let mut from = None;
     loop {

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_bounded_and_never_holds_a_nul() {
+    fn a_name_is_bounded_and_never_contains_a_nul() {
         assert_eq!(Subject::principal("key_1").as_str(), "key_1");
         // FIPS 180-2, appendix B.3: a million times "a".
         let million = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_written_and_a_newer_one_not_at_all() {
+    fn lines_round_trip_and_newer_ones_are_ignored() {
         let line = Line::Post {
             at: Millis(1_767_225_600_000),
             key: "key_1",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_cut_between_characters() {
+    fn identifiers_are_truncated_between_characters() {
         assert_eq!(bounded("m"), "m");
         assert_eq!(bounded(&"é".repeat(200)), "é".repeat(128));
         assert_eq!(bounded(&format!("x{}", "é".repeat(200))).len(), 255);

@@ -152,7 +152,7 @@ pub struct Query {
 }
 
 impl Query {
-    pub(super) fn takes(&self, row: &RowKey) -> bool {
+    pub(super) fn matches(&self, row: &RowKey) -> bool {
         (self.from_day..=self.to_day).contains(&row.day)
             && self.key_id.as_deref().is_none_or(|key| *key == *row.key)
             && self.model.as_deref().is_none_or(|model| *model == *row.model)
@@ -202,10 +202,10 @@ pub struct LedgerStatus {
 }
 
 #[derive(Debug)]
-pub(super) struct AskHold(pub(super) Reserve);
+pub(super) struct HoldRequest(pub(super) Reserve);
 
 #[derive(Debug)]
-pub(super) struct AskBudgets {
+pub(super) struct BudgetsRequest {
     pub(super) key_id: String,
     pub(super) key_limit: Option<u64>,
     pub(super) model_id: String,
@@ -213,28 +213,28 @@ pub(super) struct AskBudgets {
 }
 
 #[derive(Debug)]
-pub(super) struct AskRows(pub(super) Query);
+pub(super) struct RowsRequest(pub(super) Query);
 
 #[derive(Debug)]
-pub(super) struct AskStatus;
+pub(super) struct StatusRequest;
 
 /// Replied to when everything posted so far is in the store.
 #[derive(Debug)]
 pub(super) struct Flush;
 
-impl Message for AskHold {
+impl Message for HoldRequest {
     type Result = Result<Hold, Refusal>;
 }
 
-impl Message for AskBudgets {
+impl Message for BudgetsRequest {
     type Result = Result<Budgets, Error>;
 }
 
-impl Message for AskRows {
+impl Message for RowsRequest {
     type Result = Result<Vec<(RowKey, RowRecord)>, Error>;
 }
 
-impl Message for AskStatus {
+impl Message for StatusRequest {
     type Result = Result<LedgerStatus, Error>;
 }
 

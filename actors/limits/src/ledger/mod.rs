@@ -16,7 +16,7 @@
 //! error.
 
 mod actor;
-mod carry;
+mod checkpoint;
 mod line;
 mod messages;
 mod period;

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_month_ends_where_the_next_begins() {
+    fn a_month_ends_when_the_next_begins() {
         for (within, next) in [
             ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
             ("2024-02-29T23:59:59.999Z", "2024-03-01T00:00:00Z"),

@@ -20,12 +20,12 @@ pub(super) const ACCOUNT: u8 = b'a';
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) line: u64,
-    pub(super) holds: Vec<HeldRecord>,
+    pub(super) holds: Vec<HoldRecord>,
 }
 
 /// An open hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct HeldRecord {
+pub(super) struct HoldRecord {
     pub(super) id: u64,
     pub(super) at: Millis,
     pub(super) key: Box<str>,
@@ -112,9 +112,9 @@ pub(super) fn account_prefix(month: Month) -> Vec<u8> {
 
 /// Reads records that are not in memory. Blocking, but short.
 #[derive(Clone, Copy)]
-pub(super) struct Shelf<'a>(pub(super) &'a dyn Store);
+pub(super) struct RecordReader<'a>(pub(super) &'a dyn Store);
 
-impl Shelf<'_> {
+impl RecordReader<'_> {
     pub(super) fn row(self, key: &RowKey) -> Result<Option<RowRecord>, StoreError> {
         found(self.0, &key.encode())
     }
@@ -128,7 +128,7 @@ impl Shelf<'_> {
 fn found<R: Record>(store: &dyn Store, key: &[u8]) -> Result<Option<R>, StoreError> {
     match read(store, key) {
         Err(StoreError::Corrupt(why)) => {
-            tracing::error!(why, "a record of the ledger is corrupt and begins anew: run `muster doctor`");
+            tracing::error!(why, "a record of the ledger is corrupt and starts from zero: run `muster doctor`");
             Ok(None)
         }
         found => found,
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rows_key_says_whose_it_is_and_days_are_in_order() {
+    fn row_keys_round_trip_and_sort_by_day() {
         let key = |day, model: &str| RowKey { day: Day(day), key: "key_1".into(), model: model.into() };
         for key in [key(0, ""), key(20_454, "openai/gpt-4o"), key(u32::MAX, "ü")] {
             assert_eq!(RowKey::decode(&key.encode()), Some(key));

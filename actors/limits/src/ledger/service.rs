@@ -7,11 +7,11 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use muster_store::{Journal, JournalOptions, JournalStats, StoreError, StoreHandle};
 
-use super::actor::{LedgerActor, Parts};
+use super::actor::{LedgerActor, LedgerResources};
 use super::line::bounded;
 use super::messages::{
-    AskBudgets, AskHold, AskRows, AskStatus, Budgets, Entry, Flush, Hold, LedgerStatus, Query, Refusal, Reserve,
-    UsageRow,
+    Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus, Query, Refusal, Reserve, RowsRequest,
+    StatusRequest, UsageRow,
 };
 use super::record::{self, HEAD, Head};
 use super::usage;
@@ -80,8 +80,9 @@ impl Ledger {
         let above = head.map_or(0, |head| head.line);
         let journal = Arc::new(Journal::open(folder, above, options.journal.clone())?);
         let mailbox = options.mailbox;
-        let parts = Parts { store: Arc::clone(store), journal: Arc::clone(&journal), clock: clock.clone(), options };
-        let spec = ChildSpec::new("ledger", arbiter, move |control| LedgerActor::build(parts.clone(), control));
+        let resources =
+            LedgerResources { store: Arc::clone(store), journal: Arc::clone(&journal), clock: clock.clone(), options };
+        let spec = ChildSpec::new("ledger", arbiter, move |control| LedgerActor::build(resources.clone(), control));
         Ok(Self { actor: group.start(spec.capacity(mailbox)), journal, store: Arc::clone(store) })
     }
 
@@ -108,7 +109,7 @@ impl Ledger {
         for id in [&mut ask.key_id, &mut ask.model_id] {
             id.truncate(bounded(id).len());
         }
-        self.actor.ask(AskHold(ask)).await.map_err(|error| Refusal::Error(error.into()))?
+        self.actor.ask(HoldRequest(ask)).await.map_err(|error| Refusal::Error(error.into()))?
     }
 
     /// Records a finished call, and replaces its reservation by the actual cost. When this returns, the entry survives
@@ -124,7 +125,7 @@ impl Ledger {
     ///
     /// `Invalid` for more than 400 days or 10,000 rows; `Unavailable` if the ledger is restarting or overloaded.
     pub async fn usage(&self, query: Query) -> Result<Vec<UsageRow>, Error> {
-        let fresh = self.actor.ask(AskRows(query.clone())).await??;
+        let fresh = self.actor.ask(RowsRequest(query.clone())).await??;
         let store = Arc::clone(&self.store);
         let read = tokio::task::spawn_blocking(move || usage::read(store.as_ref(), &query, fresh));
         read.await.unwrap_or_else(|_| Err(Error::new(Kind::Unavailable, "the ledger's read ended early: try again")))
@@ -143,7 +144,7 @@ impl Ledger {
         model_limit: Option<u64>,
     ) -> Result<Budgets, Error> {
         let (key_id, model_id) = (bounded(key_id).to_owned(), bounded(model_id).to_owned());
-        self.actor.ask(AskBudgets { key_id, key_limit, model_id, model_limit }).await?
+        self.actor.ask(BudgetsRequest { key_id, key_limit, model_id, model_limit }).await?
     }
 
     /// Returns current figures.
@@ -152,7 +153,7 @@ impl Ledger {
     ///
     /// `Unavailable` if the ledger is restarting or overloaded.
     pub async fn status(&self) -> Result<LedgerStatus, Error> {
-        self.actor.ask(AskStatus).await?
+        self.actor.ask(StatusRequest).await?
     }
 
     /// Returns the journal's figures, even if the actor is not running.
@@ -181,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dollars_become_billionths() {
+    fn dollars_are_converted_to_billionths() {
         for (usd, nanos) in [(0.0, 0), (12.5, 12_500_000_000), (0.000_000_001, 1), (-1.0, 0), (f64::NAN, 0)] {
             assert_eq!(nanos_of_usd(usd), nanos, "{usd}");
         }

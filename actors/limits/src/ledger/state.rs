@@ -10,7 +10,7 @@ use muster_store::StoreError;
 use super::line::{Line, usage};
 use super::messages::{BudgetView, Exhausted, Reserve};
 use super::period::{Day, Month};
-use super::record::{AccountKey, AccountRecord, Head, HeldRecord, RowRecord, Shelf};
+use super::record::{AccountKey, AccountRecord, Head, HoldRecord, RecordReader, RowRecord};
 use super::row::{Budget, Row, RowKey};
 use muster_core::Millis;
 
@@ -19,10 +19,10 @@ const CACHE: usize = 20_000;
 
 /// Everything that is not in the store yet, and a cache of what is.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct LedgerState {
     rows: HashMap<RowKey, RowRecord>,
     accounts: HashMap<AccountKey, Account>,
-    holds: BTreeMap<u64, HeldRecord>,
+    holds: BTreeMap<u64, HoldRecord>,
     /// The last line applied, and the last line up to which everything is in the store.
     applied: u64,
     saved: u64,
@@ -43,14 +43,14 @@ pub(super) struct Changes {
     pub(super) head: Head,
 }
 
-impl Book {
+impl LedgerState {
     /// Creates the state of the store; the lines after the head's are to be applied to it.
-    pub(super) fn restore(head: Head, shelf: Shelf<'_>) -> Result<Self, StoreError> {
-        let mut book = Self { applied: head.line, saved: head.line, ..Self::default() };
+    pub(super) fn restore(head: Head, reader: RecordReader<'_>) -> Result<Self, StoreError> {
+        let mut ledger = Self { applied: head.line, saved: head.line, ..Self::default() };
         for held in head.holds {
-            book.set_aside(held, shelf)?;
+            ledger.set_aside(held, reader)?;
         }
-        Ok(book)
+        Ok(ledger)
     }
 
     pub(super) fn applied(&self) -> u64 {
@@ -80,30 +80,30 @@ impl Book {
     /// # Errors
     ///
     /// Fails if a record could not be read: the state must then be discarded.
-    pub(super) fn apply(&mut self, number: u64, line: &Line<'_>, shelf: Shelf<'_>) -> Result<(), StoreError> {
+    pub(super) fn apply(&mut self, number: u64, line: &Line<'_>, reader: RecordReader<'_>) -> Result<(), StoreError> {
         if number <= self.applied {
             return Ok(());
         }
         self.applied = number;
         match *line {
             Line::Reserve { at, key, model, nanos } => {
-                self.set_aside(HeldRecord { id: number, at, key: key.into(), model: model.into(), nanos }, shelf)?;
+                self.set_aside(HoldRecord { id: number, at, key: key.into(), model: model.into(), nanos }, reader)?;
             }
             Line::Post { at, key, model, outcome, prompt_tokens, completion_tokens, estimated, cost_nanos, hold } => {
-                self.free(hold, shelf)?;
-                let row = self.row(number, at, key, model, shelf)?;
+                self.free(hold, reader)?;
+                let row = self.row(number, at, key, model, reader)?;
                 if let Some(row) = row {
                     row.post(outcome, usage(prompt_tokens, completion_tokens, estimated), cost_nanos);
                 }
-                self.spend(number, at, key, model, cost_nanos.unwrap_or(0), shelf)?;
+                self.spend(number, at, key, model, cost_nanos.unwrap_or(0), reader)?;
             }
-            Line::Release { hold } => drop(self.free(hold, shelf)?),
+            Line::Release { hold } => drop(self.free(hold, reader)?),
             Line::Charge { hold } => {
-                if let Some(held) = self.free(hold, shelf)? {
-                    if let Some(row) = self.row(number, held.at, &held.key, &held.model, shelf)? {
+                if let Some(held) = self.free(hold, reader)? {
+                    if let Some(row) = self.row(number, held.at, &held.key, &held.model, reader)? {
                         row.unsettled_nanos = row.unsettled_nanos.saturating_add(held.nanos);
                     }
-                    self.spend(number, held.at, &held.key, &held.model, held.nanos, shelf)?;
+                    self.spend(number, held.at, &held.key, &held.model, held.nanos, reader)?;
                 }
             }
         }
@@ -115,12 +115,12 @@ impl Book {
         &mut self,
         ask: &Reserve,
         now: Millis,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
     ) -> Result<Result<(), Exhausted>, StoreError> {
         let asked = [(Budget::Key, &ask.key_id, ask.key_limit), (Budget::Model, &ask.model_id, ask.model_limit)];
         for (budget, id, limit) in asked {
             let Some(limit_nanos) = limit else { continue };
-            let view = self.view(budget, id, limit, now, shelf)?;
+            let view = self.view(budget, id, limit, now, reader)?;
             let used = view.spent_nanos.saturating_add(view.held_nanos);
             if used.saturating_add(ask.nanos) > limit_nanos {
                 let BudgetView { spent_nanos, held_nanos, resets_at, .. } = view;
@@ -137,10 +137,10 @@ impl Book {
         id: &str,
         limit_nanos: Option<u64>,
         now: Millis,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
     ) -> Result<BudgetView, StoreError> {
         let month = Month::of(now);
-        let account = self.account(AccountKey { month, budget, id: id.into() }, shelf)?;
+        let account = self.account(AccountKey { month, budget, id: id.into() }, reader)?;
         Ok(BudgetView {
             spent_nanos: account.record.spent_nanos,
             held_nanos: account.held_nanos,
@@ -190,14 +190,14 @@ impl Book {
         at: Millis,
         key: &str,
         model: &str,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
     ) -> Result<Option<&mut Row>, StoreError> {
         use std::collections::hash_map::Entry;
         let key = RowKey { day: Day::of(at), key: key.into(), model: model.into() };
         let record = match self.rows.entry(key) {
             Entry::Occupied(found) => found.into_mut(),
             Entry::Vacant(absent) => {
-                let record = shelf.row(absent.key())?.unwrap_or_default();
+                let record = reader.row(absent.key())?.unwrap_or_default();
                 absent.insert(record)
             }
         };
@@ -208,12 +208,12 @@ impl Book {
         Ok(Some(&mut record.row))
     }
 
-    fn account(&mut self, key: AccountKey, shelf: Shelf<'_>) -> Result<&mut Account, StoreError> {
+    fn account(&mut self, key: AccountKey, reader: RecordReader<'_>) -> Result<&mut Account, StoreError> {
         use std::collections::hash_map::Entry;
         match self.accounts.entry(key) {
             Entry::Occupied(found) => Ok(found.into_mut()),
             Entry::Vacant(absent) => {
-                let record = shelf.account(absent.key())?.unwrap_or_default();
+                let record = reader.account(absent.key())?.unwrap_or_default();
                 Ok(absent.insert(Account { record, held_nanos: 0 }))
             }
         }
@@ -224,12 +224,12 @@ impl Book {
         at: Millis,
         key: &str,
         model: &str,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
         mut each: impl FnMut(&mut Account),
     ) -> Result<(), StoreError> {
         let month = Month::of(at);
         for (budget, id) in [(Budget::Key, key), (Budget::Model, model)] {
-            each(self.account(AccountKey { month, budget, id: id.into() }, shelf)?);
+            each(self.account(AccountKey { month, budget, id: id.into() }, reader)?);
         }
         Ok(())
     }
@@ -241,12 +241,12 @@ impl Book {
         key: &str,
         model: &str,
         nanos: u64,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
     ) -> Result<(), StoreError> {
         if nanos == 0 {
             return Ok(());
         }
-        self.both(at, key, model, shelf, |account| {
+        self.both(at, key, model, reader, |account| {
             let record = &mut account.record;
             if record.line < number {
                 *record = AccountRecord { line: number, spent_nanos: record.spent_nanos.saturating_add(nanos) };
@@ -254,17 +254,17 @@ impl Book {
         })
     }
 
-    fn set_aside(&mut self, held: HeldRecord, shelf: Shelf<'_>) -> Result<(), StoreError> {
-        self.both(held.at, &held.key, &held.model, shelf, |account| {
+    fn set_aside(&mut self, held: HoldRecord, reader: RecordReader<'_>) -> Result<(), StoreError> {
+        self.both(held.at, &held.key, &held.model, reader, |account| {
             account.held_nanos = account.held_nanos.saturating_add(held.nanos);
         })?;
         self.holds.insert(held.id, held);
         Ok(())
     }
 
-    fn free(&mut self, hold: u64, shelf: Shelf<'_>) -> Result<Option<HeldRecord>, StoreError> {
+    fn free(&mut self, hold: u64, reader: RecordReader<'_>) -> Result<Option<HoldRecord>, StoreError> {
         let Some(held) = self.holds.remove(&hold) else { return Ok(None) };
-        self.both(held.at, &held.key, &held.model, shelf, |account| {
+        self.both(held.at, &held.key, &held.model, reader, |account| {
             account.held_nanos = account.held_nanos.saturating_sub(held.nanos);
         })?;
         Ok(Some(held))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_store::{Page, Record, Scan, Store, Tree};
 
-use super::carry::KEEP_DAYS;
+use super::checkpoint::KEEP_DAYS;
 use super::messages::{Query, UsageRow};
 use super::period::Day;
 use super::record::{ROW, RowRecord, day_prefix, row_prefix};
@@ -57,7 +57,7 @@ fn pages(store: &dyn Store, prefix: &[u8], from: Vec<u8>, query: &Query, rows: &
                 next = None;
                 break;
             }
-            if query.takes(&key) {
+            if query.matches(&key) {
                 add(rows, key, RowRecord::decode(&rec)?);
             }
         }

@@ -3,7 +3,7 @@
 //! One message evaluates all rules of a request, so concurrent requests are evaluated sequentially. Within its lease an
 //! admission is acknowledged from memory; waiting for the disk happens outside of the message handler.
 
-mod jobs;
+mod operations;
 mod messages;
 mod persist;
 mod sweep;

@@ -21,7 +21,7 @@ const MAX_FLUSHES: usize = 64;
 impl RateShard {
     /// Creates the entry of a bucket that is not in memory.
     pub(super) fn open(&mut self, key: &BucketKey, now: u64) -> Result<(), Error> {
-        self.make_room(key)?;
+        self.evict_for(key)?;
         if key.subject.is_stored() {
             self.entries.insert(key.clone(), Entry::Loading(Vec::new()));
             self.load(key.clone());
@@ -60,7 +60,7 @@ impl RateShard {
                 deferred.into_iter().for_each(|work| work(Ok(&mut *self)));
             }
             Err(error) => {
-                tracing::error!(subject = ?key.subject, category = key.category.name(), %error, "limits not read");
+                tracing::error!(subject = ?key.subject, category = key.category.name(), %error, "could not read limits");
                 let error = Error::from(error);
                 deferred.into_iter().for_each(|work| work(Err(error.clone())));
             }
@@ -90,8 +90,8 @@ impl RateShard {
         let (key, events) = (key.clone(), self.events.clone());
         actix_rt::spawn(async move {
             let outcome = match tokio::time::timeout(DISK_LIMIT, commit).await {
-                Ok(outcome) => outcome.map_err(|error| unwritten(&error)),
-                Err(_) => Err(unwritten(&StoreError::Busy)),
+                Ok(outcome) => outcome.map_err(|error| write_failed(&error)),
+                Err(_) => Err(write_failed(&StoreError::Busy)),
             };
             let _ = events.send(Event::Written(key, outcome));
         });
@@ -104,13 +104,13 @@ impl RateShard {
             Ok(()) => {
                 account.written();
                 if account.leaving && account.is_exact() {
-                    self.forget(key);
+                    self.remove(key);
                 } else {
                     self.renew(key);
                 }
             }
             Err(error) => {
-                tracing::warn!(subject = ?key.subject, category = key.category.name(), %error, "limits not written");
+                tracing::warn!(subject = ?key.subject, category = key.category.name(), %error, "could not write limits");
                 account.leaving = false;
                 account.not_written(&error);
             }
@@ -122,7 +122,7 @@ impl RateShard {
     }
 
     /// Removes a bucket from memory.
-    pub(super) fn forget(&mut self, key: &BucketKey) {
+    pub(super) fn remove(&mut self, key: &BucketKey) {
         if let Some(Entry::Ready(account)) = self.entries.remove(key) {
             let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
             order.remove(account.place);
@@ -160,13 +160,13 @@ impl RateShard {
             match account.begin_write(key, Spend::default(), now) {
                 // A commit is queued by the call; dropping its future does not cancel it.
                 Ok(batch) => drop(self.store.commit(batch)),
-                Err(error) => tracing::error!(subject = ?key.subject, %error, "limits not written"),
+                Err(error) => tracing::error!(subject = ?key.subject, %error, "could not write limits"),
             }
         }
     }
 }
 
-fn unwritten(error: &StoreError) -> Error {
+fn write_failed(error: &StoreError) -> Error {
     let wait = if matches!(error, StoreError::Busy) { 1 } else { 30 };
     Error::new(Kind::Unavailable, format!("limits cannot be recorded now ({error}), so nothing is admitted: try again"))
         .retry_in(Duration::from_secs(wait))

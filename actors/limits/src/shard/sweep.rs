@@ -23,13 +23,13 @@ impl RateShard {
             let Some(account) = self.account(&key).filter(|account| account.used_at + idle <= now) else { break };
             account.bucket.log.advance(now);
             if account.bucket.log.is_empty() {
-                self.forget(&key);
+                self.remove(&key);
             }
         }
         for key in self.principals.oldest().take(SWEEP).cloned().collect::<Vec<_>>() {
             let Some(account) = self.account(&key).filter(|account| account.used_at + idle <= now) else { break };
             if account.bucket.is_settled(now) {
-                self.let_go(&key);
+                self.evict(&key);
             }
         }
         self.flush_some();
@@ -48,23 +48,23 @@ impl RateShard {
                         match store.commit(batch).await {
                             // The bucket was used again meanwhile.
                             Ok(()) | Err(StoreError::Conflict) => {}
-                            Err(error) => return tracing::warn!(%error, "limits that are over not cleared away"),
+                            Err(error) => return tracing::warn!(%error, "could not remove expired limits"),
                         }
                     }
                 }
-                Err(error) => tracing::warn!(%error, "limits that are over not cleared away"),
+                Err(error) => tracing::warn!(%error, "could not remove expired limits"),
             }
         });
     }
 
-    fn let_go(&mut self, key: &BucketKey) {
+    fn evict(&mut self, key: &BucketKey) {
         let now = self.now();
         let Some(account) = self.account(key).filter(|account| !account.in_flight() && !account.leaving) else {
             return;
         };
         account.bucket.log.advance(now);
         if account.is_exact() && !account.bucket.log.is_empty() {
-            return self.forget(key);
+            return self.remove(key);
         }
         account.leaving = true;
         self.flushing.push_back(key.clone());
@@ -72,11 +72,11 @@ impl RateShard {
 
     /// Makes room for another bucket. An anonymous one replaces the least recently used; for a stored one the eviction
     /// of another is started, which takes a write, so there may temporarily be twice as many.
-    pub(super) fn make_room(&mut self, newcomer: &BucketKey) -> Result<(), Error> {
+    pub(super) fn evict_for(&mut self, newcomer: &BucketKey) -> Result<(), Error> {
         if !newcomer.subject.is_stored() {
             let full = self.anonymous.len() >= self.options.max_anonymous.max(1);
             let oldest = self.anonymous.oldest().next().filter(|_| full).cloned();
-            oldest.into_iter().for_each(|key| self.forget(&key));
+            oldest.into_iter().for_each(|key| self.remove(&key));
             return Ok(());
         }
         let most = self.options.max_principals.max(1);
@@ -86,7 +86,7 @@ impl RateShard {
         }
         if self.principals.len() >= most {
             let leaving = self.principals.oldest().take(8).cloned().collect::<Vec<_>>();
-            leaving.iter().for_each(|key| self.let_go(key));
+            leaving.iter().for_each(|key| self.evict(key));
             self.flush_some();
         }
         Ok(())

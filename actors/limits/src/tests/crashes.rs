@@ -33,7 +33,7 @@ fn a_panic_loses_at_most_a_lease() {
 }
 
 #[test]
-fn panics_under_load_let_nothing_more_pass() {
+fn panics_under_load_admit_nothing_extra() {
     test_world::run(|tree| async move {
         let store: Arc<dyn Store> = Arc::new(MemStore::default());
         let clock = Clock::manual(test_world::START);
@@ -70,7 +70,7 @@ fn panics_under_load_let_nothing_more_pass() {
 
 /// The last write of an incarnation reaches the disk after its successor has read the store.
 #[test]
-fn a_write_that_outlives_its_actor_lets_nothing_more_pass() {
+fn a_write_that_outlives_its_actor_admits_nothing_extra() {
     for before in 1..30 {
         test_world::run(move |tree| async move {
             let disk = Arc::new(MemStore::default());
@@ -139,7 +139,7 @@ fn a_clean_restart_loses_nothing() {
 fn after_a_drain_even_a_power_cut_loses_nothing() {
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
-        let (power, clock) = (Powered::new(&disk), Clock::manual(test_world::START));
+        let (power, clock) = (PowerCutStore::new(&disk), Clock::manual(test_world::START));
         let store: Arc<dyn Store> = power.clone();
         let old = limiter(&tree, "old", &store, &clock);
         running(&tree, "old/rate-0").await;
@@ -194,14 +194,14 @@ fn a_stop_without_a_drain_loses_nothing_either() {
 type Life = (u64, u64);
 
 /// Runs each server on the same disk, each ended by a power cut; returns the admitted requests with their times.
-fn lives(lives: Vec<Life>, rules: Vec<Rule>, estimate: Estimate) -> Vec<(u64, u64)> {
+fn run_servers(run_servers: Vec<Life>, rules: Vec<Rule>, estimate: Estimate) -> Vec<(u64, u64)> {
     let passed = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&passed);
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
         let clock = Clock::manual(test_world::START);
-        for (number, (requests, pause)) in lives.into_iter().enumerate() {
-            let power = Powered::new(&disk);
+        for (number, (requests, pause)) in run_servers.into_iter().enumerate() {
+            let power = PowerCutStore::new(&disk);
             let store: Arc<dyn Store> = power.clone();
             let group = format!("life-{number}");
             let limiter = limiter(&tree, &group, &store, &clock);
@@ -245,7 +245,7 @@ proptest! {
             Rule::requests(limits.1, Window::Hour),
             Rule::tokens(limits.2, Window::Minute),
         ];
-        let passed = lives(runs, rules, Estimate { prompt: 0, completion: 25 });
+        let passed = run_servers(runs, rules, Estimate { prompt: 0, completion: 25 });
         for (place, (end, _)) in passed.iter().enumerate() {
             let inside = |window: Window| passed[..=place].iter().filter(move |(at, _)| at + window.millis() > *end);
             prop_assert!(inside(Window::Minute).count() as u64 <= limits.0);
@@ -259,13 +259,13 @@ proptest! {
 fn a_power_cut_loses_at_most_a_lease() {
     for before in 0..40 {
         let rules = vec![Rule::requests(PER_MINUTE, Window::Minute)];
-        let passed = lives(vec![(before, 0), (150, 0)], rules, Estimate::default()).len() as u64;
+        let passed = run_servers(vec![(before, 0), (150, 0)], rules, Estimate::default()).len() as u64;
         assert!((PER_MINUTE - LEASE..=PER_MINUTE).contains(&passed), "{passed} with a cut after {before}");
     }
 }
 
 #[test]
-fn a_log_of_many_segments_comes_back_whole() {
+fn a_log_of_many_segments_is_restored() {
     let disk = Arc::new(MemStore::default());
     let day = admit("key_1", &[Rule::requests(2_000, Window::Day)], Estimate::default());
     let (store, asked): (Arc<dyn Store>, Admit) = (disk.clone(), day.clone());

@@ -25,7 +25,7 @@ proptest! {
 
     /// A request is rejected exactly if one of its rules would be violated, and then no rule is charged.
     #[test]
-    fn every_decision_is_that_of_the_definition(
+    fn every_decision_matches_the_definition(
         steps in prop::collection::vec((pause(), 0_u64..60, 0_u64..60), 1..300),
         limits in (1_u64..30, 1_u64..60, 1_u64..80, 1_u64..400, 1_u64..900),
     ) {
@@ -67,7 +67,7 @@ proptest! {
 
     /// After the wait stated by a rejection the same request is admitted, and a millisecond earlier it is not.
     #[test]
-    fn a_refusals_wait_is_neither_too_short_nor_too_long(
+    fn the_wait_of_a_rejection_is_exact(
         steps in prop::collection::vec((pause(), 1_u64..60), 1..200),
         limits in (1_u64..10, 1_u64..40, 60_u64..200),
     ) {
@@ -92,7 +92,7 @@ proptest! {
 
     /// A client that waits at least window / limit between its requests is never rejected.
     #[test]
-    fn a_client_that_paces_itself_is_never_refused(
+    fn a_client_that_paces_itself_is_never_rejected(
         limit in 1_u64..3_000,
         window in prop::sample::select(Window::ALL.to_vec()),
         start in 0_u64..100_000,
@@ -111,7 +111,7 @@ proptest! {
 
     /// A clock that is set back neither admits more, measured in real time, nor locks anyone out.
     #[test]
-    fn a_clock_set_back_lets_nothing_more_pass(
+    fn a_clock_set_back_admits_nothing_extra(
         steps in prop::collection::vec((pause(), prop_oneof![6 => Just(0_u64), 1 => 0_u64..200_000]), 1..200),
         limit in 1_u64..12,
     ) {
@@ -134,7 +134,7 @@ proptest! {
 
 /// The hour and day limits of the plans at full rate, for one and a half windows.
 #[test]
-fn the_plans_limits_are_exact_at_full_pace() {
+fn the_limits_of_plans_are_exact_at_full_rate() {
     let limits =
         [(100, Window::Hour), (3_000, Window::Hour), (100, Window::Day), (10_000, Window::Day), (100_000, Window::Day)];
     for (limit, window) in limits {
@@ -151,7 +151,7 @@ fn the_plans_limits_are_exact_at_full_pace() {
 
 /// Beyond the individually kept entries: bounded, never too much, and a client slower by 1/100,000 is never rejected.
 #[test]
-fn a_limit_too_large_to_be_kept_one_by_one_still_never_admits_too_much() {
+fn a_limit_beyond_the_exact_range_never_admits_too_much() {
     let (limit, window) = (500_000_u64, Window::Hour);
     let mut log = EventLog::default();
     let mut admitted: std::collections::VecDeque<u64> = std::collections::VecDeque::new();

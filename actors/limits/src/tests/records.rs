@@ -31,7 +31,7 @@ async fn write(store: &MemStore, log: &mut EventLog, lease: Spend, now: u64) {
 }
 
 #[tokio::test]
-async fn a_segment_newer_than_its_head_counts_no_further_than_the_head() {
+async fn a_segment_newer_than_its_head_counts_up_to_the_head() {
     let (store, key) = (MemStore::default(), chat("key_1").key);
     write(&store, &mut log(5), LEASED, T0 + 5_000).await;
     // The same bucket three requests later: its segment is stored already, its head is not.
@@ -46,7 +46,7 @@ async fn a_segment_newer_than_its_head_counts_no_further_than_the_head() {
 }
 
 #[tokio::test]
-async fn a_bucket_whose_segment_is_gone_is_not_taken_for_an_empty_one() {
+async fn a_bucket_with_a_missing_segment_is_an_error() {
     let (store, key) = (MemStore::default(), chat("key_1").key);
     let log = log(5);
     store.commit(record::batch(&key, &log, EXACTLY, T0, &BTreeSet::new(), &[]).unwrap()).await.unwrap();
@@ -54,7 +54,7 @@ async fn a_bucket_whose_segment_is_gone_is_not_taken_for_an_empty_one() {
 }
 
 #[tokio::test]
-async fn only_what_is_over_is_cleared_away() {
+async fn only_expired_buckets_are_removed() {
     let last = T0 + 4_000;
     let over = last + 60_000;
     // Lease, time of the write, start of the server, now; whether it is removed.
@@ -79,7 +79,7 @@ async fn only_what_is_over_is_cleared_away() {
 }
 
 #[tokio::test]
-async fn what_comes_back_to_life_meanwhile_is_not_cleared_away() {
+async fn a_bucket_used_again_meanwhile_is_not_removed() {
     let store = MemStore::default();
     write(&store, &mut log(5), EXACTLY, T0 + 4_000).await;
     let rounds = collect::rounds(&store, T0, T0 + 90_000).unwrap();

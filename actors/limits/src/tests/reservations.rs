@@ -16,7 +16,7 @@ fn remaining(bucket: &mut Bucket, now: u64) -> u64 {
 }
 
 #[test]
-fn an_estimate_is_clipped_to_what_is_left_but_never_below_its_prompt_and_one() {
+fn an_estimate_is_limited_but_never_below_its_prompt_plus_one() {
     let mut bucket = Bucket::default();
     let first = bucket.admit(&RULES, Estimate { prompt: 100, completion: 800 }, HOLD, T0).unwrap();
     assert_eq!(first.spend.tokens, 900);
@@ -47,7 +47,7 @@ fn settles_in_both_directions_and_only_once() {
 }
 
 #[test]
-fn past_its_deadline_the_estimate_stands() {
+fn after_its_deadline_the_estimate_is_final() {
     let mut bucket = Bucket::default();
     let estimate = Estimate { prompt: 100, completion: 300 };
     let hold = bucket.admit(&RULES, estimate, HOLD, T0).unwrap().hold.unwrap();

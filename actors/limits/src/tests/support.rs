@@ -65,12 +65,12 @@ pub(super) async fn exhaust(limiter: &RateLimiter, request: &Admit) -> u64 {
 /// The store as seen by one run of the server, until its power is cut: from then on its commits have no effect and are
 /// never replied to, while others continue with what is there.
 #[derive(Debug)]
-pub(super) struct Powered {
+pub(super) struct PowerCutStore {
     pub(super) disk: Arc<MemStore>,
     off: AtomicBool,
 }
 
-impl Powered {
+impl PowerCutStore {
     pub(super) fn new(disk: &Arc<MemStore>) -> Arc<Self> {
         Arc::new(Self { disk: Arc::clone(disk), off: AtomicBool::new(false) })
     }
@@ -80,7 +80,7 @@ impl Powered {
     }
 }
 
-impl Store for Powered {
+impl Store for PowerCutStore {
     fn get(&self, tree: StoreTree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
         self.disk.get(tree, key)
     }

@@ -8,9 +8,9 @@ use super::*;
 use muster_core::Kind;
 
 #[test]
-fn an_actor_that_dies_again_and_again_under_load_leaks_nothing() {
+fn repeated_crashes_under_load_leak_nothing() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         let over = Arc::new(AtomicBool::new(false));
         let load = |model: &'static str| {
@@ -46,8 +46,8 @@ fn an_actor_that_dies_again_and_again_under_load_leaks_nothing() {
 }
 
 #[test]
-fn a_killed_server_loses_nothing_and_open_holds_are_charged_once() {
-    let site = Site::new();
+fn a_kill_loses_nothing_and_charges_open_holds_once() {
+    let site = ServerEnv::new();
     let (first, second) = (Arc::clone(&site), Arc::clone(&site));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;
@@ -61,7 +61,7 @@ fn a_killed_server_loses_nothing_and_open_holds_are_charged_once() {
         drop(released);
         first.kill();
         // A killed process runs no destructors.
-        std::mem::forget((open, later));
+        std::mem::remove((open, later));
     });
     for _ in 0..3 {
         site.revive();
@@ -79,8 +79,8 @@ fn a_killed_server_loses_nothing_and_open_holds_are_charged_once() {
 
 /// Restores the journal's files after the checkpoint that removed them, as if the kill had happened in between.
 #[test]
-fn lines_that_the_store_has_already_count_once() {
-    let site = Site::new();
+fn lines_included_in_the_store_count_once() {
+    let site = ServerEnv::new();
     let (first, second) = (Arc::clone(&site), Arc::clone(&site));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;
@@ -107,9 +107,9 @@ fn lines_that_the_store_has_already_count_once() {
 }
 
 #[test]
-fn while_the_store_refuses_the_journal_keeps_everything() {
+fn while_the_store_fails_the_journal_keeps_everything() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         site.kill();
         ledger.post(&entry("key_1", "m", Some(5)), Hold::none());
@@ -129,9 +129,9 @@ fn while_the_store_refuses_the_journal_keeps_everything() {
 }
 
 #[test]
-fn while_the_disk_takes_nothing_posts_wait_and_nothing_is_granted() {
+fn while_the_disk_fails_posts_are_buffered_and_nothing_is_granted() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         fs::remove_dir_all(site.folder()).unwrap();
         ledger.post(&entry("key_1", "m", Some(5)), Hold::none());
@@ -153,11 +153,11 @@ fn while_the_disk_takes_nothing_posts_wait_and_nothing_is_granted() {
 }
 
 #[test]
-fn an_actor_that_lags_behind_reads_everything_back() {
+fn a_lagging_actor_restores_everything() {
     test_world::run(|tree| async move {
         let mut options = LedgerOptions::default();
         options.journal.tail_bytes = 256;
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start_with(&tree, options).await;
         for _ in 0..100 {
             ledger.post(&entry("key_1", "m", Some(1)), Hold::none());
@@ -169,8 +169,8 @@ fn an_actor_that_lags_behind_reads_everything_back() {
 }
 
 #[test]
-fn a_clean_end_leaves_it_all_in_the_store() {
-    let site = Site::new();
+fn a_clean_shutdown_writes_everything_to_the_store() {
+    let site = ServerEnv::new();
     let (first, second) = (Arc::clone(&site), Arc::clone(&site));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;

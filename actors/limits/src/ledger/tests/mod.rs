@@ -18,12 +18,12 @@ use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis, test_world};
 
 /// What survives a server.
-struct Site {
+struct ServerEnv {
     disk: Arc<MemStore>,
     home: TempDir,
 }
 
-impl Site {
+impl ServerEnv {
     fn new() -> Arc<Self> {
         Arc::new(Self { disk: Arc::default(), home: tempfile::tempdir().unwrap() })
     }
@@ -82,9 +82,9 @@ async fn spent(ledger: &Ledger) -> (u64, u64) {
 }
 
 #[test]
-fn rows_add_up_by_key_model_and_day_and_are_answered_in_order() {
+fn rows_are_sums_by_key_model_and_day_in_order() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         ledger.post(&entry("key_2", "m", Some(7)), Hold::none());
         ledger.post(&entry("key_1", "n", None), Hold::none());
@@ -136,7 +136,7 @@ fn rows_add_up_by_key_model_and_day_and_are_answered_in_order() {
 }
 
 #[test]
-fn a_row_is_read_by_people_as_one_flat_object() {
+fn a_row_is_serialized_as_one_flat_object() {
     let row = UsageRow { day: Day(0), key_id: "k".to_owned(), model_id: "m".to_owned(), row: Row::default() };
     let json = serde_json::to_value(&row).unwrap();
     assert_eq!((json["day"].as_str(), json["requests"].as_u64()), (Some("1970-01-01"), Some(0)));

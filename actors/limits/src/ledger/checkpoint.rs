@@ -6,8 +6,8 @@ use muster_store::{Batch, Frames, Journal, Record, Scan, Store, StoreError, Stor
 
 use super::line::Line;
 use super::period::{Day, Month};
-use super::record::{self, HEAD, Head, ROW, Shelf, account_prefix, day_prefix};
-use super::state::{Book, Changes};
+use super::record::{self, HEAD, Head, ROW, RecordReader, account_prefix, day_prefix};
+use super::state::{Changes, LedgerState};
 use muster_core::Millis;
 
 /// Maximum number of writes in one batch.
@@ -22,7 +22,7 @@ const SWEEP: usize = 50_000;
 /// The state restored from store and journal, and the journal position that the actor follows.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    pub(super) book: Book,
+    pub(super) ledger: LedgerState,
     pub(super) follower: u64,
     pub(super) torn_bytes: u64,
 }
@@ -33,30 +33,35 @@ pub(super) fn load(store: &dyn Store, journal: &Journal) -> Result<Loaded, Store
     // Read first: rows that reach the store meanwhile state which lines they include.
     let head: Head = record::read(store, HEAD)?.unwrap_or_default();
     let after = head.line;
-    let mut book = Book::restore(head, Shelf(store))?;
+    let mut ledger = LedgerState::restore(head, RecordReader(store))?;
     let mut failed = Ok(());
     let mut each = |number: u64, payload: &[u8]| {
         if failed.is_ok() {
-            failed = count(&mut book, number, payload, store);
+            failed = count(&mut ledger, number, payload, store);
         }
     };
     let replayed = journal.replay(after, followed.through, &mut each)?;
     Frames::new(&followed.waiting).for_each(|(number, payload)| each(number, payload));
     failed?;
-    let open = book.holds_before(journal.started());
+    let open = ledger.holds_before(journal.started());
     for &hold in &open {
         journal.append_or_buffer(&Line::Charge { hold }.encode());
     }
-    tracing::info!(lines = replayed.frames, torn_bytes = replayed.torn_bytes, charged = open.len(), "ledger read back");
-    Ok(Loaded { book, follower: followed.follower, torn_bytes: replayed.torn_bytes })
+    tracing::info!(lines = replayed.frames, torn_bytes = replayed.torn_bytes, charged = open.len(), "ledger restored");
+    Ok(Loaded { ledger, follower: followed.follower, torn_bytes: replayed.torn_bytes })
 }
 
 /// Applies one line of the journal.
-pub(super) fn count(book: &mut Book, number: u64, payload: &[u8], store: &dyn Store) -> Result<(), StoreError> {
+pub(super) fn count(
+    ledger: &mut LedgerState,
+    number: u64,
+    payload: &[u8],
+    store: &dyn Store,
+) -> Result<(), StoreError> {
     match Line::decode(payload) {
-        Some(line) => book.apply(number, &line, Shelf(store)),
+        Some(line) => ledger.apply(number, &line, RecordReader(store)),
         None => {
-            tracing::error!(number, "a line of the ledger's journal is of a newer program and is not counted");
+            tracing::error!(number, "a line of the ledger's journal was written by a newer version and is not counted");
             Ok(())
         }
     }

@@ -16,13 +16,13 @@ use muster_core::{Error, Kind};
 const MAX_WAITING: usize = 1_024;
 
 /// An operation on a bucket.
-trait Job: Send + 'static {
+trait Operation: Send + 'static {
     type Out: Send + 'static;
     fn key(&self) -> &BucketKey;
     fn run(self, account: &mut Account, now: u64) -> Reply<Self::Out>;
 }
 
-impl Job for Admit {
+impl Operation for Admit {
     type Out = Decision;
 
     fn key(&self) -> &BucketKey {
@@ -50,7 +50,7 @@ impl Job for Admit {
     }
 }
 
-impl Job for Settle {
+impl Operation for Settle {
     type Out = ();
 
     fn key(&self) -> &BucketKey {
@@ -65,7 +65,7 @@ impl Job for Settle {
     }
 }
 
-impl Job for Peek {
+impl Operation for Peek {
     type Out = LimitView;
 
     fn key(&self) -> &BucketKey {
@@ -86,17 +86,17 @@ impl RateShard {
         }
     }
 
-    fn run<J: Job>(&mut self, job: J) -> Reply<J::Out> {
+    fn run<J: Operation>(&mut self, operation: J) -> Reply<J::Out> {
         let now = self.now();
-        match self.entries.get_mut(job.key()) {
+        match self.entries.get_mut(operation.key()) {
             Some(Entry::Ready(account)) => {
                 account.used_at = now;
                 account.leaving = false;
                 let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
                 account.place = order.touch(account.place);
                 // Only a stored bucket has to be looked up again.
-                let key = account.durable.is_some().then(|| job.key().clone());
-                let reply = job.run(account, now);
+                let key = account.durable.is_some().then(|| operation.key().clone());
+                let reply = operation.run(account, now);
                 if let Some(key) = key {
                     self.renew(&key);
                 }
@@ -105,13 +105,13 @@ impl RateShard {
             Some(Entry::Loading(deferred)) => {
                 let (to, answer) = oneshot::channel();
                 deferred.push(Box::new(move |shard| match shard {
-                    Ok(shard) => shard.run(job).forward(to),
+                    Ok(shard) => shard.run(operation).forward(to),
                     Err(error) => drop(to.send(Err(error))),
                 }));
                 Reply::Later(answer)
             }
-            None => match self.open(job.key(), now) {
-                Ok(()) => self.run(job),
+            None => match self.open(operation.key(), now) {
+                Ok(()) => self.run(operation),
                 Err(error) => Reply::Now(Err(error)),
             },
         }
