@@ -1,4 +1,4 @@
-//! Why a process ended in the middle of a call, from what it left.
+//! Determines why a process ended during a call.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -6,24 +6,25 @@ use std::time::Duration;
 
 use muster_core::{Error, Kind};
 
-/// How a process ended, and the end of what it said on standard error.
+/// How a process ended, and the end of its standard error.
 #[derive(Debug)]
 pub(super) struct Death {
     pub(super) status: Option<ExitStatus>,
     pub(super) last_words: String,
 }
 
-/// SIGHUP, SIGINT, SIGKILL, SIGTERM: somebody else's doing.
+/// SIGHUP, SIGINT, SIGKILL, SIGTERM: signals sent by others.
 const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
 
 impl Death {
-    /// Whether a signal ended it that the kernel does not send for what a program does.
+    /// Returns whether the process was ended by a signal that the kernel does not send for what a program does.
     pub(super) fn ended_from_outside(&self) -> bool {
         self.last_words.is_empty()
             && self.status.and_then(|status| status.signal()).is_some_and(|signal| FROM_OUTSIDE.contains(&signal))
     }
 
-    /// What the caller is told. Rust's allocator, tree-sitter's and the overflow handler all say why they abort.
+    /// Returns the error for the caller. Rust's allocator, tree-sitter's allocator and the stack overflow handler all
+    /// print why they abort.
     pub(super) fn refusal(&self, engine: &str, memory_mib: u64) -> Error {
         let said = |any: &[&str]| any.iter().any(|words| self.last_words.contains(words));
         if said(&["memory allocation", "failed to allocate", "out of memory", "annot allocate memory"]) {
@@ -56,7 +57,7 @@ mod tests {
         Death { status, last_words: last_words.to_owned() }.refusal("e", 64).kind
     }
 
-    /// Texts as the standard library and tree-sitter print them; 6 is SIGABRT, 9 SIGKILL, 11 SIGSEGV.
+    /// Messages as printed by the standard library and tree-sitter; 6 is SIGABRT, 9 SIGKILL, 11 SIGSEGV.
     #[test]
     fn what_a_process_left_says_why_it_ended() {
         assert_eq!(kind(6, "memory allocation of 4096 bytes failed\n"), Kind::TooLarge);

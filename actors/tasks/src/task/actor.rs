@@ -1,4 +1,4 @@
-//! The actor that owns live tasks: a thin shell around their state machine, the queue and the journal.
+//! The actor that owns live tasks: connects their state machine, the queue and the journal.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -27,12 +27,12 @@ use muster_core::journal::{Journal, Journalled, Landed};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
 
-/// How often it looks at what time has changed.
+/// Interval at which time-dependent changes are checked.
 const TICK: Duration = Duration::from_millis(100);
-/// Most reports of one turn; others go first then.
+/// Maximum number of job reports processed before other messages.
 const REPORTS: usize = 128;
 
-/// What tasks need.
+/// Dependencies and settings of tasks.
 #[derive(Clone)]
 pub struct TaskOptions {
     pub store: StoreHandle,
@@ -40,10 +40,10 @@ pub struct TaskOptions {
     pub publisher: Publisher,
     pub work: Arc<dyn Work>,
     pub settings: TaskSettings,
-    /// Where steps run; `None` is the actor's own runtime. One with threads of its own keeps busy steps from delaying
-    /// controls.
+    /// Runtime for steps; `None` for the actor's own. A runtime with threads of its own prevents busy steps from
+    /// delaying controls.
     pub runtime: Option<tokio::runtime::Handle>,
-    /// Who is told how soon kills are felt.
+    /// Receives the latency of kills.
     pub kill_times: KillTimes,
 }
 
@@ -53,12 +53,12 @@ impl std::fmt::Debug for TaskOptions {
     }
 }
 
-/// What outlives the actor.
+/// State that survives the actor.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) trays: Arc<Trays>,
     pub(super) stats: watch::Sender<TaskStats>,
-    /// One before it was here, and may have died between what was durable and what it told of it.
+    /// Set once there was a previous incarnation, which may have died between storing and publishing.
     pub(super) succeeds: Arc<AtomicBool>,
 }
 
@@ -72,19 +72,19 @@ pub(super) struct TaskActor {
     pub(super) stats: watch::Sender<TaskStats>,
     /// Agents whose run times changed since they were stored.
     pub(super) stale_times: HashSet<String>,
-    /// Answers to controls that are not durable yet, by asker and request.
+    /// Replies to controls that are not durable yet, by principal and request.
     pub(super) answers: HashMap<(String, String), Kept>,
-    /// First answers to run requests that are not durable yet.
+    /// First replies to run requests that are not durable yet.
     pub(super) creating: HashMap<(String, String), ([u8; 32], String)>,
     pub(super) jobs: u64,
     pub(super) draining: Option<Drain>,
-    /// The store takes no more: nothing is begun or accepted.
+    /// The store rejects writes: nothing is started or accepted.
     pub(super) read_only: bool,
-    /// Ends the telling of logs with the actor.
+    /// Stops the publishing of step output with the actor.
     teller: Option<DropGuard>,
 }
 
-/// Whoever waits for the end of the steps in flight.
+/// Callers that wait for the end of the steps in progress.
 #[derive(Debug, Default)]
 pub(super) struct Drain {
     pub(super) over: bool,
@@ -97,12 +97,12 @@ impl std::fmt::Debug for TaskActor {
     }
 }
 
-/// Reads live tasks back.
+/// Restores live tasks.
 pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskActor, BuildError> {
     let poisoned = options.store.stats().poisoned;
     let read_only = poisoned.is_some();
     if !read_only {
-        // The store writes in order: what an incarnation before handed to it is written before this is.
+        // The store writes in order: once this is written, so is everything from the previous incarnation.
         let boot = Rec { schema: 1, bytes: Vec::new() };
         options.store.commit(Batch::put(Tree::Tasks, stored::BOOT, boot)).await?;
     }
@@ -156,7 +156,7 @@ impl Actor for TaskActor {
         let (publisher, clock) = (self.options.publisher.clone(), self.options.clock.clone());
         let (told, life) = (teller::run(Arc::clone(&self.runner.trays), publisher, clock), CancellationToken::new());
         self.teller = Some(life.clone().drop_guard());
-        // Beside the actor: what steps log must not delay a control.
+        // Outside of the actor: step output must not delay controls.
         self.runner.runtime.spawn(async move { life.run_until_cancelled(told).await });
     }
 }
@@ -193,7 +193,7 @@ impl TaskActor {
         self.options.clock.now()
     }
 
-    /// Hears what jobs report, many in one turn.
+    /// Processes reports of jobs, several at a time.
     fn listen(&self, context: &mut Context<Self>) {
         let reports = Arc::clone(&self.runner.reports);
         let heard = async move { reports.heard().await };
@@ -213,7 +213,7 @@ impl TaskActor {
         }));
     }
 
-    /// Does what waited for a decision to be durable.
+    /// Performs an effect of a decision that has become durable.
     fn act(&mut self, then: Then) {
         match then {
             Then::Abort(job) => drop(job),
@@ -226,7 +226,7 @@ impl TaskActor {
             }
             Then::Begin(begin) => {
                 let job = self.book.entries.get(&begin.id).and_then(|entry| entry.job.as_ref());
-                // Another decision may have dropped it before it began.
+                // A later decision may have dropped the job before it began.
                 if let Some(job) = job.filter(|job| job.number == begin.job) {
                     let (cancel, slot) = (job.cancel.clone(), Arc::clone(&job.slot));
                     if let Some(tray) = self.runner.trays.find(&begin.id) {

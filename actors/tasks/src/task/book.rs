@@ -1,4 +1,4 @@
-//! Live tasks in memory: each with its seat, its job and who waits for it.
+//! Live tasks in memory, each with its placement, its job and its waiting callers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::stored;
 use super::work::{Next, View};
 use muster_core::Millis;
 
-/// Where a task is with regard to slots.
+/// Placement of a task with regard to slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seat {
     Nowhere,
@@ -24,23 +24,23 @@ pub(super) enum Seat {
     Slot,
 }
 
-/// A live task, and an ended one until its end is durable.
+/// A live task, or an ended one whose end is not durable yet.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) task: Task,
     pub(super) owner: Arc<str>,
     pub(super) seat: Seat,
     pub(super) job: Option<Job>,
-    /// As it was last planned from, while it has a slot.
+    /// The view from which it was last planned, while it has a slot.
     pub(super) view: Option<Arc<View>>,
-    /// What comes first, where that is known already.
+    /// The first step, if it is known already.
     pub(super) first: Option<Box<Next>>,
     pub(super) due: Option<Millis>,
-    /// The decision that its present state rests on.
+    /// Number of the decision that its current state depends on.
     pub(super) decided: u64,
     pub(super) waiters: Vec<oneshot::Sender<Box<TaskRecord>>>,
     pub(super) args_apart: bool,
-    /// Of what it is counted as.
+    /// Status under which this task is counted in the queue statistics.
     pub(super) counted: Option<Status>,
 }
 
@@ -61,7 +61,7 @@ impl Entry {
         }
     }
 
-    /// The record as it is shown: with the time that has passed.
+    /// Returns the record with elapsed times included.
     pub(super) fn shown(&self, now: Millis) -> TaskRecord {
         let mut task = Task { record: self.task.record.clone(), inner: self.task.inner.clone() };
         if !task.record.status.ended() {
@@ -73,7 +73,7 @@ impl Entry {
         task.record
     }
 
-    /// The task as [`Work`](super::Work) sees it, without what finished steps gave.
+    /// Returns the task as [`Work`](super::Work) sees it, without the outputs of finished steps.
     pub(super) fn bare_view(&self) -> View {
         let record = &self.task.record;
         View {
@@ -90,11 +90,11 @@ impl Entry {
     }
 }
 
-/// All of them, and what finds them.
+/// All live tasks and their indexes.
 #[derive(Debug)]
 pub(super) struct Book {
     pub(super) entries: BTreeMap<Arc<str>, Entry>,
-    /// By owner and identifier.
+    /// Owner and identifier of each task.
     pub(super) owners: BTreeSet<(Arc<str>, Arc<str>)>,
     pub(super) queue: Queue,
     pub(super) due: BTreeSet<(Millis, Arc<str>)>,
@@ -102,10 +102,11 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Reads live tasks and run times back. Blocking.
+    /// Restores live tasks and run times. Blocking.
     ///
     /// # Errors
-    /// They cannot be read.
+    ///
+    /// Fails if they cannot be read.
     pub(super) fn read(store: &StoreHandle, settings: &TaskSettings) -> Result<Self, StoreError> {
         let mut book = Self {
             entries: BTreeMap::new(),
@@ -136,7 +137,7 @@ impl Book {
         Some(entry)
     }
 
-    /// When the one that is served next came into the queue.
+    /// Returns when the task that is served next was queued.
     pub(super) fn oldest(&self) -> Option<Millis> {
         self.queue.oldest()
     }

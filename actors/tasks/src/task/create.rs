@@ -1,4 +1,4 @@
-//! New tasks.
+//! Creation of tasks.
 
 use std::time::Duration;
 
@@ -17,34 +17,37 @@ use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
 
-/// Decisions that may wait for the store; with more of them a new task is turned away.
+/// Maximum number of decisions that are not durable; beyond it new tasks are rejected.
 const MAX_UNDURABLE: u64 = 20_000;
 
-/// A task that may run, to be accepted.
+/// A task to be accepted.
 #[derive(Message)]
 #[rtype(result = "Result<Accepted, Error>")]
 pub(super) struct Create {
     pub(super) record: Box<TaskRecord>,
     pub(super) default_seconds: u32,
-    /// What comes first.
+    /// The first step.
     pub(super) first: Option<Box<Next>>,
     pub(super) idempotency: Option<Idempotency>,
 }
 
-/// The answer to it, once it is durable.
+/// Reply to [`Create`], sent once it is durable.
 #[derive(Debug)]
 pub(super) enum Accepted {
     New(Box<TaskRecord>),
-    /// It was accepted before, as the task of this identifier.
+    /// The task was accepted before, with this identifier.
     Before(String),
 }
 
-/// What is stored for an `Idempotency-Key`.
+/// Field stored for an `Idempotency-Key`.
 const ANSWER: &str = "task_id";
 
 impl TaskActor {
+    /// Checks whether a task can be accepted.
+    ///
     /// # Errors
-    /// There is no room, or the server ends.
+    ///
+    /// Fails if a bound is reached or the server is shutting down.
     fn room(&self, owner: &str) -> Result<(), Error> {
         let full =
             |message: String, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
@@ -65,7 +68,7 @@ impl TaskActor {
         Ok(())
     }
 
-    /// The task that was accepted for the same key, durable or about to be.
+    /// Returns the task accepted for the same key, durable or not yet.
     fn created_before(&self, asked: &Idempotency) -> Result<Option<(String, bool)>, Error> {
         if let Some((digest, id)) = self.creating.get(&(asked.principal.clone(), asked.key.clone())) {
             if *digest != asked.digest {
@@ -78,7 +81,7 @@ impl TaskActor {
         Ok(answer.and_then(|answer| answer.get(ANSWER)?.as_str().map(str::to_owned)).map(|id| (id, false)))
     }
 
-    /// How long it is thought to take: by history where there is enough, else by its agent's data.
+    /// Estimates the duration: from history if there are enough runs, otherwise from the agent's defaults.
     pub(super) fn estimate(&self, agent: &str, owner: &str, default_seconds: u32) -> Estimate {
         let default = u64::from(default_seconds.max(1));
         let times = self.book.times.get(agent);
@@ -119,14 +122,14 @@ impl TaskActor {
             task.accepted(turn);
             task.record.clone()
         });
-        // Its agent admitted it before it came here.
+        // The agent has admitted it before.
         let _ = self.happen(&id, unit, Event::Admitted);
         self.settle(&id, unit);
         self.dispatch(unit);
         if let Some(entry) = self.book.entries.get_mut(&id)
             && entry.job.is_none()
         {
-            // It waits: what comes first is asked again when its turn comes, and need not be kept till then.
+            // The task waits: its first step is determined again when it gets a slot, and need not be kept.
             entry.first = None;
         }
         accepted
@@ -142,7 +145,7 @@ impl Handler<Create> for TaskActor {
         let mut unit = Unit::default();
         let accepted = match self.create(create, &mut unit) {
             Ok(accepted) => accepted,
-            // Nothing was begun.
+            // Nothing was started.
             Err(refused) => return Box::pin(futures::future::ready(Err(refused))),
         };
         let (reply, answered) = answer(accepted);

@@ -1,4 +1,4 @@
-//! What the feed is told of tasks.
+//! Feed events of tasks.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use muster_core::event::{Event, EventAttributes};
 /// The channel of all tasks.
 pub(super) const AGENTS: &str = "agents";
 
-/// The channel of the tasks of one agent.
+/// Returns the channel of an agent's tasks.
 pub(super) fn channel_of(agent: &str) -> String {
     format!("{AGENTS}:{agent}")
 }
 
-/// The channel of one task.
+/// Returns the channel of a task.
 pub(super) fn channel(id: &str) -> String {
     format!("tasks:{id}")
 }
@@ -26,7 +26,8 @@ fn owned(owner: &Arc<str>) -> EventAttributes {
     EventAttributes { owner: Some(Arc::clone(owner)), ..EventAttributes::default() }
 }
 
-/// The event of a journal entry: steps and ends concern who looks at the task, the rest everybody.
+/// Returns the event of a journal entry. Steps and ends are published on the task's channel only, the others on all
+/// three.
 pub(super) fn of(entry: &JournalEntry, (id, agent): (&str, &str), owner: &Arc<str>) -> Event {
     let channels = match entry.event.as_str() {
         "task.step" | "task.end" => vec![channel(id)],
@@ -35,14 +36,14 @@ pub(super) fn of(entry: &JournalEntry, (id, agent): (&str, &str), owner: &Arc<st
     Event::new(&entry.event, entry.at, channels, &entry.data).with(owned(owner))
 }
 
-/// How far a task is.
+/// Returns a progress event.
 pub(super) fn progress(record: &TaskRecord, owner: &Arc<str>, now: Millis) -> Event {
     let data = json!({ "task_id": record.id, "revision": record.revision, "progress": record.progress });
     let channels = vec![AGENTS.to_owned(), channel_of(&record.agent), channel(&record.id)];
     Event::new("task.progress", now, channels, &data).with(owned(owner)).conflated()
 }
 
-/// What a task's steps told.
+/// Returns the events for output of a task's steps.
 pub(super) fn news(tray: &Tray, news: News, now: Millis) -> Vec<Event> {
     let mut events = Vec::with_capacity(news.lines.len() + 1);
     if !news.delta.is_empty() {

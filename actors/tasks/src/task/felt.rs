@@ -1,21 +1,21 @@
-//! How soon a kill is felt: from when it came in to the drop of the step's future.
+//! Latency of kills: from receiving the request to dropping the step's future.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Who is told how long each kill took that dropped a step.
+/// Receives the latency of each kill that dropped a step.
 #[derive(Clone, Default)]
 pub struct KillTimes(Option<Arc<dyn Fn(Duration) + Send + Sync>>);
 
 impl KillTimes {
-    /// Told on whatever thread dropped the step: it must be quick.
+    /// Creates a receiver, which is called on whatever thread dropped the step and must be fast.
     pub fn told_to(tell: impl Fn(Duration) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(tell)))
     }
 
-    /// Of a kill that came in then.
+    /// Starts a stopwatch for a kill received at `asked`.
     pub(super) fn since(&self, asked: Instant) -> Option<Stopwatch> {
         self.0.clone().map(|tell| Stopwatch { asked, tell })
     }
@@ -27,7 +27,7 @@ impl std::fmt::Debug for KillTimes {
     }
 }
 
-/// Runs until the step is dropped. One that is forgotten tells nothing: there was nothing to drop.
+/// Measures until the step is dropped. Dropping the stopwatch reports nothing: there was no step to drop.
 pub(super) struct Stopwatch {
     asked: Instant,
     tell: Arc<dyn Fn(Duration) + Send + Sync>,

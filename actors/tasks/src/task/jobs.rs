@@ -1,4 +1,4 @@
-//! What is done beside the actor: asking what comes next, and doing a step. A job reports once, or is dropped.
+//! Jobs that run outside of the actor: planning, and running a step. A job reports once, or is dropped.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use super::tray::{Tray, Trays};
 use super::work::{Desk, Next, Retry, StepAsk, StepError, StepOutput, View, Work};
 use muster_core::Clock;
 
-/// Longest output of a step, in bytes as JSON.
+/// Maximum size of a step's output, in bytes as JSON.
 const MAX_OUTPUT: usize = 2 << 20;
 
-/// What a task has under way beside the actor.
+/// A task's job in progress.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// Tells it from every other one: what a job reports after another took its place is not heard.
+    /// Identifies the job: a report of a job that was replaced is ignored.
     pub(super) number: u64,
-    /// The revision that it was begun in.
+    /// The revision in which it was begun.
     pub(super) revision: u32,
     pub(super) what: What,
     pub(super) cancel: CancellationToken,
-    /// The step itself, where it is one.
+    /// The step's future, if the job is a step.
     pub(super) slot: Arc<StepSlot>,
-    /// Runs since a kill came in.
+    /// Measures the latency of a kill.
     pub(super) killed: Option<Stopwatch>,
 }
 
-/// A step's future; `Err` where it panicked.
+/// Slot for a step's future; `Err` if it panicked.
 pub(super) type StepSlot = Slot<std::thread::Result<Result<StepOutput, StepError>>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +46,14 @@ pub(super) enum What {
 }
 
 impl Drop for Job {
-    /// Whoever forgets a job ends it: also an actor that dies.
+    /// Dropping a job ends it, including when the actor dies.
     fn drop(&mut self) {
         self.cancel.cancel();
         self.slot.empty(self.killed.take());
     }
 }
 
-/// A step to be begun once its start is durable.
+/// A step to be started once its start is durable.
 #[derive(Debug)]
 pub(super) struct Begin {
     pub(super) id: Arc<str>,
@@ -61,7 +61,7 @@ pub(super) struct Begin {
     pub(super) ask: StepAsk,
 }
 
-/// What a job has to say.
+/// Result of a job.
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) id: Arc<str>,
@@ -76,11 +76,11 @@ pub(super) enum Said {
         next: Result<Next, StepError>,
     },
     Done {
-        /// The output as it is stored.
+        /// The encoded output.
         rec: Rec,
         usage: Usage,
         ms: u64,
-        /// The task as it is with this step finished, and what comes next then.
+        /// The task including this step, and what comes next.
         view: Arc<View>,
         next: Result<Next, StepError>,
     },
@@ -90,7 +90,7 @@ pub(super) enum Said {
     },
 }
 
-/// Where reports wait: at most one for each job.
+/// Queue of job reports: at most one per job.
 #[derive(Debug, Default)]
 pub(super) struct Reports {
     waiting: SegQueue<Report>,
@@ -103,7 +103,7 @@ impl Reports {
         self.wake.notify_one();
     }
 
-    /// Resolves once something was put in since the last call.
+    /// Resolves once a report was added since the last call.
     pub(super) async fn heard(&self) {
         self.wake.notified().await;
     }
@@ -112,13 +112,13 @@ impl Reports {
         self.waiting.pop()
     }
 
-    /// There is more, and others go first.
+    /// Schedules further processing after other messages.
     pub(super) fn wake(&self) {
         self.wake.notify_one();
     }
 }
 
-/// What jobs need. Cheap to clone.
+/// Dependencies of jobs. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Runner {
     pub(super) work: Arc<dyn Work>,
@@ -129,7 +129,7 @@ pub(super) struct Runner {
     pub(super) runtime: tokio::runtime::Handle,
 }
 
-/// What comes next; a panic of whoever says so is a failure like another.
+/// Determines what comes next; a panic is converted into a failure.
 pub(super) fn next_of(work: &dyn Work, view: &View) -> Result<Next, StepError> {
     std::panic::catch_unwind(AssertUnwindSafe(|| work.next(view))).unwrap_or_else(|_| {
         tracing::error!(task = %view.task_id, agent = %view.agent, "planning panicked");
@@ -143,7 +143,7 @@ fn unreadable(error: &muster_store::StoreError) -> StepError {
 }
 
 impl Runner {
-    /// Asks what comes next. `view` lacks what finished steps gave where `read` says so.
+    /// Determines what comes next. `view` lacks the outputs of finished steps if `read` is `Steps`.
     pub(super) fn plan(&self, id: Arc<str>, job: &Job, mut view: View, read: Read) {
         let (runner, number, cancel) = (self.clone(), job.number, job.cancel.clone());
         self.runtime.spawn(async move {
@@ -162,7 +162,7 @@ impl Runner {
         });
     }
 
-    /// Does a step, until it is done or its job is dropped.
+    /// Runs a step until it ends or its job is dropped.
     pub(super) fn step(&self, begin: Begin, tray: &Arc<Tray>, cancel: CancellationToken, slot: Arc<StepSlot>) {
         let Begin { id, job, ask } = begin;
         let (runner, tray) = (self.clone(), Arc::clone(tray));
@@ -176,7 +176,7 @@ impl Runner {
             let view = Arc::clone(&ask.view);
             let outcome = {
                 let work = Arc::clone(&runner.work);
-                // Made in here: also what panics before its first await is a step that failed.
+                // Created inside the future, so that a panic before its first await also fails the step.
                 slot.fill(AssertUnwindSafe(async move { work.run(ask, desk).await }).catch_unwind().boxed());
                 tokio::select! {
                     biased;
@@ -203,7 +203,7 @@ impl Runner {
     }
 }
 
-/// Whether finished steps have to be read.
+/// Whether finished steps must be read from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Read {
     Steps,

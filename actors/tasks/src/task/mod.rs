@@ -1,8 +1,8 @@
-//! Agents' runs as durable tasks: accepted once, run step by step, controlled while they run.
+//! Agents' runs as durable tasks: accepted once, executed step by step, and controlled while they run.
 //!
-//! One actor owns every live task. A task's steps are done beside it, by a runner that asks [`Work`] what comes next and
-//! has it done; each finished step is durable before the next begins. Control reaches a runner beside the mailbox, by
-//! its cancel token.
+//! One actor owns every live task. A task's steps run outside of it: a runner asks [`Work`] what comes next and has it
+//! executed. Each finished step is durable before the next begins. Controls reach a runner by its cancellation token,
+//! bypassing the mailbox.
 
 mod actor;
 mod book;

@@ -1,4 +1,4 @@
-//! Run requests and controls, checked before they are anybody's; a task as it begins.
+//! Validation of run requests and controls, and creation of task records.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,17 +12,17 @@ use muster_core::ids::IdKind;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// Longest instruction, in bytes.
+/// Maximum length of an instruction, in bytes.
 const MAX_TEXT: usize = 64 << 10;
-/// Longest instruction of a redirect, in bytes: a task keeps up to 256 of them in its record.
+/// Maximum length of a redirect instruction, in bytes: a record contains up to 256 of them.
 const MAX_REDIRECT: usize = 8 << 10;
-/// Longest `request_id` and reason, in bytes.
+/// Maximum length of `request_id` and reason, in bytes.
 const MAX_NAME: usize = 512;
-/// Largest params, in bytes as JSON.
+/// Maximum size of params, in bytes as JSON.
 const MAX_PARAMS: usize = 1 << 20;
-/// Longest a task may run.
+/// Maximum run time of a task, in seconds.
 const MAX_TIMEOUT: u32 = 86_400;
-/// Identifiers of one millisecond that are told apart by number.
+/// Number of bits for the sequence number within a millisecond.
 const NUMBERS: u32 = 16;
 
 fn invalid(field: &str, msg: String, input: Value) -> Error {
@@ -36,7 +36,10 @@ fn check_text(field: &str, text: &str, most: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Validates a run request.
+///
 /// # Errors
+///
 /// `Invalid`.
 pub(super) fn check(new: &NewTask) -> Result<(), Error> {
     if !(1..=MAX_TIMEOUT).contains(&new.timeout_seconds) {
@@ -51,7 +54,10 @@ pub(super) fn check(new: &NewTask) -> Result<(), Error> {
     Ok(())
 }
 
+/// Validates a control.
+///
 /// # Errors
+///
 /// `Invalid`.
 pub(super) fn check_control(control: &Control) -> Result<(), Error> {
     if control.request_id.is_empty() {
@@ -68,7 +74,7 @@ pub(super) fn check_control(control: &Control) -> Result<(), Error> {
     Ok(())
 }
 
-/// A new identifier and the time that it begins with: greater than each that was made before it.
+/// Creates an identifier, which sorts after every earlier one, and returns it with its time.
 pub(super) fn mint(last: &AtomicU64, now: Millis) -> (String, Millis) {
     let next = |last: u64| (now.0 << NUMBERS).max(last.saturating_add(1));
     let before =
@@ -79,13 +85,13 @@ pub(super) fn mint(last: &AtomicU64, now: Millis) -> (String, Millis) {
     (format!("{}_{ulid}", IdKind::Task.prefix()), Millis(stamp))
 }
 
-/// A task that begins, and as its work sees it.
+/// A new task, and its view.
 pub(super) struct Fresh {
     pub(super) record: TaskRecord,
     pub(super) view: View,
 }
 
-/// The money that a key may spend in a month, in billionths of a dollar.
+/// Returns a key's monthly budget in billionths of a US dollar.
 fn budget_nanos(by: &By) -> Option<u64> {
     let By::Key(key) = by else { return None };
     key.budget_usd.map(|usd| (usd.max(0.0) * 1e9).round() as u64)

@@ -1,4 +1,4 @@
-//! Controls, as they come from people: checked, answered once for each request, and in the audit log.
+//! Controls by operators: validated, answered once per request, and recorded in the audit log.
 
 use std::sync::Arc;
 
@@ -22,20 +22,20 @@ use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
 
-/// One control of one task.
+/// A control of one task.
 #[derive(Message, Clone)]
 #[rtype(result = "Result<ControlReply, Error>")]
 pub(super) struct Operate {
     pub(super) id: String,
     pub(super) control: Control,
     pub(super) asker: Asker,
-    /// What the new agent said, where the task is reassigned.
+    /// Admission by the new agent, if the task is reassigned.
     pub(super) admission: Option<Admission>,
-    /// When it came in.
+    /// Time at which the request was received.
     pub(super) asked: Instant,
 }
 
-/// The same control of many tasks.
+/// A control of several tasks.
 #[derive(Message)]
 #[rtype(result = "Result<Vec<(String, Result<ControlReply, Error>)>, Error>")]
 pub(super) struct OperateMany {
@@ -45,7 +45,7 @@ pub(super) struct OperateMany {
     pub(super) asked: Instant,
 }
 
-/// The first answer to a control: given again for 24 h.
+/// First reply to a control, repeated for 24 h.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum First {
@@ -53,7 +53,7 @@ pub(super) enum First {
     Refused { status: Status, seq: u64, why: String },
 }
 
-/// One that is not durable yet.
+/// A reply that is not durable yet.
 #[derive(Debug)]
 pub(super) struct Kept {
     digest: [u8; 32],
@@ -73,7 +73,7 @@ impl First {
     }
 }
 
-/// What makes two requests the same.
+/// Returns the digest by which repeated requests are recognized.
 fn digest(control: &Control) -> [u8; 32] {
     let body = json!({ "verb": control.verb, "if_seq": control.if_seq, "reason": control.reason });
     Sha256::digest(body.to_string()).into()
@@ -88,8 +88,12 @@ fn asked_twice(operate: &Operate) -> Idempotency {
 }
 
 impl TaskActor {
+    /// Applies a control.
+    ///
     /// # Errors
-    /// There is no such task for the asker, or it may look only; the request was another one before; the store fails.
+    ///
+    /// Fails if the task does not exist or is not visible to the principal; if the principal may not control it; if the
+    /// request identifier was used for another control; or if the store fails.
     fn operate(&mut self, operate: Operate, unit: &mut Unit) -> Result<First, Error> {
         let live = self.book.id(&operate.id);
         let ended = match &live {
@@ -112,7 +116,7 @@ impl TaskActor {
         let first = match (live, ended) {
             (Some(id), _) => self.operate_live(&id, &operate, unit),
             (None, Some(mut task)) => {
-                // An ended state never changes.
+                // The state of an ended task never changes.
                 let mut turn = Turn::new(self.now(), &self.options.settings);
                 first_of(&mut task, &operate, &mut turn)
             }
@@ -132,7 +136,7 @@ impl TaskActor {
         first.unwrap_or_else(|| First::Refused { status: Status::Killed, seq: 0, why: "it is gone".to_owned() })
     }
 
-    /// The first answer to the same request, durable or about to be.
+    /// Returns the first reply to the same request, durable or not yet.
     fn answered(&self, asked: &Idempotency) -> Result<Option<First>, Error> {
         if let Some(kept) = self.answers.get(&(asked.principal.clone(), asked.key.clone())) {
             return if kept.digest == asked.digest {
@@ -246,7 +250,7 @@ impl Handler<OperateMany> for TaskActor {
             self.seal(unit);
             outcomes.push((id.clone(), outcome.and_then(|first| first.answer(&id))));
         }
-        // Behind all of them: once it is durable, so are they.
+        // Queued behind all of them: once it is durable, so are they.
         let (reply, answered) = answer(outcomes);
         let mut unit = Unit::default();
         unit.reply(reply);

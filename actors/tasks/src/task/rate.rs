@@ -1,4 +1,4 @@
-//! Figures of the last seconds: how many tasks are where, how many end, how long they ran.
+//! Recent figures: how many tasks are in which status, how many end, how long they ran.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use super::record::{Status, Usage};
 use super::settings::TaskStats;
 use muster_core::Millis;
 
-/// What rates are taken over.
+/// Period over which rates are computed.
 const SPAN: Duration = Duration::from_secs(10);
-/// Run times that percentiles are taken over: the last.
+/// Number of recent run times from which percentiles are computed.
 const RUNS: usize = 1_024;
-/// Ends and writings that rates are taken over, at most.
+/// Maximum number of samples from which rates are computed.
 const MAX_SEEN: usize = 65_536;
 
-/// Counts as it is told.
+/// Collects the figures.
 #[derive(Debug, Default)]
 pub(super) struct Rate {
     counts: HashMap<Status, usize>,
@@ -26,13 +26,13 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// One more look at the time; how many there were.
+    /// Counts a tick; returns the number of ticks.
     pub(super) fn tick(&mut self) -> u64 {
         self.ticks += 1;
         self.ticks
     }
 
-    /// A task went from one status to another; `None` of a new one. Ended ones are not counted.
+    /// Counts a change of status; `None` for a new task. Ended tasks are not counted.
     pub(super) fn moved(&mut self, from: Option<Status>, to: Status) {
         if let Some(count) = from.and_then(|from| self.counts.get_mut(&from)) {
             *count = count.saturating_sub(1);
@@ -42,7 +42,7 @@ impl Rate {
         }
     }
 
-    /// A task ended after so much run time.
+    /// Counts an ended task with its run time.
     pub(super) fn ended(&mut self, ran_ms: u64, now: Millis) {
         self.ends.push_back(now);
         self.runs.push_back(ran_ms);
@@ -56,7 +56,7 @@ impl Rate {
         self.mean_ms = if self.mean_ms == 0.0 { ran } else { self.mean_ms * 0.95 + ran * 0.05 };
     }
 
-    /// A model wrote something.
+    /// Counts tokens written by a model.
     pub(super) fn wrote(&mut self, usage: Usage, now: Millis) {
         if usage.completion > 0 {
             self.tokens.push_back((now, usage.completion));
@@ -66,12 +66,12 @@ impl Rate {
         }
     }
 
-    /// How long a run takes on average, of late.
+    /// Returns the mean run time of recent tasks.
     pub(super) fn mean_run(&self) -> Duration {
         Duration::from_millis(self.mean_ms.round() as u64)
     }
 
-    /// The figures at this time.
+    /// Returns the figures at this time.
     pub(super) fn stats(&mut self, now: Millis) -> TaskStats {
         while self.ends.front().is_some_and(|at| now.since(*at) >= SPAN) {
             self.ends.pop_front();

@@ -1,4 +1,4 @@
-//! What is asked of live tasks. What is answered is durable by then.
+//! Queries about live tasks. Whatever a reply contains is durable.
 
 use actix::{Context, Handler, Message, MessageResult, ResponseFuture};
 use futures::future::ready;
@@ -18,26 +18,26 @@ use muster_core::principal::Viewer;
 use muster_core::{Error, Kind};
 use muster_feed::{Denied, SnapshotRequest, StateItem};
 
-/// Most who wait for one task's next change.
+/// Maximum number of callers that wait for the next change of one task.
 const MAX_WAITERS: usize = 1_000;
-/// Most items of one state.
+/// Maximum number of items in a channel's state.
 const MAX_ITEMS: usize = 10_000;
-/// Lines that a log's state begins with.
+/// Number of lines in the initial state of a log channel.
 const LINES: usize = 200;
 
-/// A live task; `None` where it does not live.
+/// Requests a live task; `None` if it is not live.
 #[derive(Message)]
 #[rtype(result = "Result<Option<Box<TaskRecord>>, Error>")]
 pub(super) struct Get {
     pub(super) id: String,
 }
 
-/// A live task's next change.
+/// Waits for the next change of a live task.
 #[derive(Message)]
 #[rtype(result = "Result<Watched, Error>")]
 pub(super) struct Watch {
     pub(super) id: String,
-    /// One that came before now counts too.
+    /// A change that happened before counts as well.
     pub(super) after_seq: Option<u64>,
     pub(super) asker: Asker,
 }
@@ -46,11 +46,11 @@ pub(super) struct Watch {
 pub(super) enum Watched {
     Gone,
     Now(Box<TaskRecord>),
-    /// The next one, after that `seq`.
+    /// The first change after that `seq`.
     Later(oneshot::Receiver<Box<TaskRecord>>, u64),
 }
 
-/// Live tasks that a filter lets through, newest first.
+/// Requests the live tasks that match a filter, newest first.
 #[derive(Message)]
 #[rtype(result = "Result<Vec<TaskRecord>, Error>")]
 pub(super) struct ListLive {
@@ -60,7 +60,7 @@ pub(super) struct ListLive {
     pub(super) limit: usize,
 }
 
-/// The identifiers of live tasks that a filter lets through and the asker controls.
+/// Requests the identifiers of live tasks that match a filter and that the principal controls.
 #[derive(Message)]
 #[rtype(result = "Vec<String>")]
 pub(super) struct Match {
@@ -69,13 +69,13 @@ pub(super) struct Match {
     pub(super) limit: usize,
 }
 
-/// The state of a channel.
+/// Requests the state of a channel.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(super) struct Snapshot(pub(super) Option<SnapshotRequest>);
 
 impl Filter {
-    /// Whether it lets a task through.
+    /// Returns whether a task matches the filter.
     pub fn lets(&self, record: &TaskRecord) -> bool {
         (self.status.is_empty() || self.status.contains(&record.status))
             && self.agent.as_ref().is_none_or(|agent| *agent == record.agent)
@@ -86,7 +86,7 @@ impl Filter {
 }
 
 impl TaskActor {
-    /// Live tasks within somebody's reach, newest first.
+    /// Iterates over the live tasks within a principal's reach, newest first.
     fn within<'a>(
         &'a self,
         reach: Reach,
@@ -110,7 +110,7 @@ impl TaskActor {
         }
     }
 
-    /// Answers once what the answer shows is durable.
+    /// Replies once everything in the reply is durable.
     fn answer_at<T: Send + 'static>(
         &mut self,
         decided: u64,
@@ -163,7 +163,7 @@ impl TaskActor {
     }
 }
 
-/// What a list of live tasks shows of each.
+/// Returns a task's entry in a list of live tasks.
 fn summary(record: &TaskRecord) -> (String, u64, serde_json::Value) {
     let data = json!({
         "task_id": record.id, "agent": record.agent, "status": record.status, "priority": record.priority,
@@ -256,7 +256,7 @@ impl Handler<Snapshot> for TaskActor {
     fn handle(&mut self, mut snapshot: Snapshot, context: &mut Context<Self>) {
         let Some(ask) = snapshot.0.take() else { return };
         let state = self.items(&ask.channel, &ask.viewer);
-        // Behind every event that tells of what it shows, and before every other.
+        // Queued behind every event about what the reply contains, and before every later one.
         let mut unit = Unit::default();
         unit.replies.push(Then::Reply(Box::new(move |stored| {
             ask.reply.send(if stored.is_ok() { state } else { Err(Denied::Unavailable) });

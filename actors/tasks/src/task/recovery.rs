@@ -1,4 +1,4 @@
-//! Beginning after whatever was, and ending in order.
+//! Recovery after any end, and orderly shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::unit::{Unit, Write, answer};
 use muster_core::Error;
 use muster_core::journal::Journalled;
 
-/// Ends in order: no step begins any more, those in flight may end within the grace.
+/// Requests an orderly shutdown: no further steps begin, and those in progress may finish within the grace period.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub(super) struct EndInOrder {
@@ -21,7 +21,7 @@ pub(super) struct EndInOrder {
 }
 
 impl TaskActor {
-    /// Takes up what was read back: steps in flight were lost with whoever did them, everyone else goes on waiting.
+    /// Resumes restored tasks: steps in progress were lost, all others continue to wait.
     pub(super) fn recover(&mut self) {
         if self.read_only {
             tracing::error!("the store only reads: no task runs until it is opened anew");
@@ -32,13 +32,13 @@ impl TaskActor {
                 self.count(&id);
                 continue;
             }
-            // A decision for each: the journal gathers them into batches that the store takes.
+            // One decision per task: the journal combines them into batches of acceptable size.
             let mut unit = Unit::default();
             let ran = self.book.entries.get(&id).is_some_and(|entry| {
                 matches!(entry.task.status(), Status::Running | Status::Pausing | Status::Retrying)
             });
             if ran {
-                // It lives: what ended is not read back.
+                // The task is live: ended ones are not restored.
                 let _ = self.happen(&id, &mut unit, Event::Lost);
             }
             self.admit_again(&id, &mut unit);
@@ -51,7 +51,7 @@ impl TaskActor {
         self.publish_stats();
     }
 
-    /// One that was accepted and not admitted is asked about once more: its agent may be gone.
+    /// Admits a task again that was accepted but not admitted: its agent may have been removed.
     fn admit_again(&mut self, id: &Arc<str>, unit: &mut Unit) {
         let Some(entry) = self.book.entries.get(id) else { return };
         let record = &entry.task.record;
@@ -73,7 +73,7 @@ impl TaskActor {
         }
     }
 
-    /// Ends the drain as soon as no step is in flight.
+    /// Finishes the drain as soon as no step is in progress.
     pub(super) fn drained_by_now(&mut self) {
         let busy = || self.book.entries.values().any(|entry| entry.task.doing().is_some());
         if self.draining.as_ref().is_some_and(|drain| !drain.over) && !busy() {
@@ -81,7 +81,7 @@ impl TaskActor {
         }
     }
 
-    /// Aborts what is still in flight, and notes that it was no crash.
+    /// Aborts the steps still in progress, and records that this was not a crash.
     fn end_drain(&mut self) {
         let waits = match &mut self.draining {
             Some(drain) if !drain.over => {
@@ -99,7 +99,7 @@ impl TaskActor {
             .map(|(id, _)| Arc::clone(id))
             .collect();
         for id in ids {
-            // As much as a model's answer may be with each: not one decision for all of them.
+            // Each may include a model's whole answer, so they are not combined into one decision.
             let mut unit = Unit::default();
             self.change(&id, &mut unit, Write::Always, |task, turn| task.apply(Event::Drained, turn).is_ok());
             self.settle(&id, &mut unit);
@@ -109,7 +109,7 @@ impl TaskActor {
         let mut unit = Unit::default();
         unit.reply(Box::new(move |stored| {
             if stored.is_ok() {
-                // Who asked may have lost patience.
+                // The caller may no longer wait.
                 waits.into_iter().for_each(|wait| wait.send(()).unwrap_or_default());
             }
         }));

@@ -1,5 +1,5 @@
-//! Where a step's future stands while nobody polls it: whoever ends the step drops it there and then, without waiting for
-//! its turn among thousands of others.
+//! Holds a step's future while it is not being polled, so that it can be dropped immediately from another thread
+//! instead of waiting to be polled among thousands of others.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -11,16 +11,16 @@ use futures::future::BoxFuture;
 
 use super::felt::Stopwatch;
 
-/// One future, dropped by whoever is first: its end, or [`Slot::empty`]. The lock is never held while it is polled or
+/// A future that is dropped once, when it ends or by [`Slot::empty`]. The lock is never held while it is polled or
 /// dropped.
 pub(super) struct Slot<T>(Mutex<State<T>>);
 
 enum State<T> {
-    /// Not there yet.
+    /// Not filled yet.
     Awaited,
     Waiting(BoxFuture<'static, T>),
     Polled,
-    /// Ended, or dropped; what is being polled is dropped behind the poll, and the watch stopped behind that.
+    /// Ended or dropped. A future that is being polled is dropped after the poll, and the stopwatch stopped after that.
     Gone(Option<Stopwatch>),
 }
 
@@ -41,7 +41,7 @@ impl<T> Slot<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the future in, unless it is not wanted any more.
+    /// Stores the future, unless the slot was emptied already.
     pub(super) fn fill(&self, future: BoxFuture<'static, T>) {
         let mut state = self.state();
         if matches!(*state, State::Awaited) {
@@ -49,7 +49,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Drops the future: now, or behind the poll that it is in. Then the watch is stopped.
+    /// Drops the future now, or after the poll in progress, and then stops the watch.
     pub(super) fn empty(&self, watch: Option<Stopwatch>) {
         let (dropped, watch) = {
             let mut state = self.state();
@@ -62,7 +62,7 @@ impl<T> Slot<T> {
                 State::Awaited | State::Gone(_) => return,
             }
         };
-        // What breaks while it is dropped is its own affair.
+        // A panic while the future is dropped is ignored.
         if std::panic::catch_unwind(AssertUnwindSafe(|| drop(dropped))).is_err() {
             tracing::error!("a step panicked while it was dropped");
         }
@@ -91,7 +91,7 @@ impl<T> Slot<T> {
                 *state = State::Waiting(future);
                 Poll::Pending
             }
-            // Dropped meanwhile: its end is not heard.
+            // Emptied meanwhile: the result is ignored.
             (_, other) => {
                 let watch = if let State::Gone(watch) = other { watch.take() } else { None };
                 drop(state);
@@ -103,7 +103,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// The end of a slot's future; never, once it was dropped.
+/// Resolves with the result of a slot's future; never, if it was dropped.
 pub(super) struct Ended<'a, T>(pub(super) &'a Slot<T>);
 
 impl<T> Future for Ended<'_, T> {

@@ -1,4 +1,4 @@
-//! Tells the feed what steps log and write, gathered over a moment: what comes close together goes out together.
+//! Publishes step output to the feed, batched over a short period.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use super::tray::Trays;
 use muster_core::Clock;
 use muster_core::event::Publisher;
 
-/// How long news is gathered.
+/// Period over which output is batched.
 const GATHER: Duration = Duration::from_millis(50);
-/// Most tasks whose news is told in one go; others follow after the next moment.
+/// Maximum number of tasks whose output is published in one batch; others follow in the next.
 const MOST: usize = 128;
 
-/// Tells for ever.
+/// Runs until it is dropped.
 pub(super) async fn run(trays: Arc<Trays>, publisher: Publisher, clock: Clock) {
     loop {
         trays.wake.notified().await;

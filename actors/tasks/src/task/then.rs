@@ -1,4 +1,4 @@
-//! What follows a decision about tasks.
+//! Effects of decisions about tasks.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use super::jobs::{Begin, Job};
 use muster_core::Error;
 use muster_core::event::Event;
 
-/// What is done once a decision is durable.
+/// An effect, performed once its decision is durable.
 pub(super) enum Then {
-    /// A step is dropped.
+    /// Drops a step.
     Abort(Job),
     Tell(Vec<Event>),
-    /// A step begins.
+    /// Starts a step.
     Begin(Box<Begin>),
-    /// Somebody is answered: also that it could not be stored.
+    /// Replies to a caller, also if the decision could not be stored.
     Reply(Reply),
-    /// A task has ended: it need not be kept in memory.
+    /// Removes an ended task from memory.
     Forget(Arc<str>),
-    /// An answer is in the store and need not be kept beside it.
+    /// Removes a reply that is in the store by now.
     Answered((String, String)),
 }
 

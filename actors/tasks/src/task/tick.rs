@@ -1,4 +1,4 @@
-//! What time alone changes.
+//! Changes caused by time alone.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::state::Event;
 use super::unit::Unit;
 use muster_core::Millis;
 
-/// Most tasks whose time is looked at in one turn.
+/// Maximum number of tasks whose time is checked in one message.
 const MOST: usize = 1_000;
-/// Ticks between two publications of figures.
+/// Number of ticks between two publications of figures.
 const STATS_EVERY: u64 = 2;
-/// Ticks between two writings of run times.
+/// Number of ticks between two writes of run times.
 const TIMES_EVERY: u64 = 50;
 
 impl TaskActor {
@@ -41,7 +41,7 @@ impl TaskActor {
         let Some(entry) = self.book.entries.get_mut(id) else { return };
         entry.due = None;
         let event = match entry.task.status() {
-            // One that has a slot is being planned: it waits no more.
+            // A task that has a slot is being planned and no longer waits.
             Status::Queued if entry.seat == Seat::Queue => Some(Event::QueueTimeUp),
             Status::Running | Status::Pausing | Status::Retrying => {
                 entry.task.record.deadline_at.is_some_and(|at| at <= now).then_some(Event::TimeUp)
@@ -50,7 +50,7 @@ impl TaskActor {
         };
         let mut unit = Unit::default();
         if let Some(event) = event {
-            // What is not over yet is told so, and stays.
+            // A task that is not due yet rejects the event and stays.
             let _ = self.happen(id, &mut unit, event);
         }
         self.settle(id, &mut unit);
@@ -58,7 +58,7 @@ impl TaskActor {
         self.seal(unit);
     }
 
-    /// A task has ended: what that says of its agent.
+    /// Records the run time of an ended task for its agent.
     pub(super) fn ended(&mut self, agent: &str, status: Status, ran_ms: u64) {
         self.rate.ended(ran_ms, self.now());
         if status == Status::Succeeded {
@@ -67,7 +67,7 @@ impl TaskActor {
         }
     }
 
-    /// Run times are not worth a write of their own with each task: a crash forgets those of the last seconds.
+    /// Run times are not written with each task: a crash loses those of the last seconds.
     pub(super) fn store_times(&mut self) {
         let mut unit = Unit::default();
         for agent in std::mem::take(&mut self.stale_times) {

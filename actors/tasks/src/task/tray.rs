@@ -1,5 +1,5 @@
-//! What steps tell while they run: log lines and a model's output. Kept beside the actor, so that a step that logs at
-//! full speed slows nobody down.
+//! Output of running steps: log lines and model output. Collected outside of the actor, so that a step with much output
+//! does not slow down others.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,32 +9,32 @@ use serde::{Deserialize, Serialize};
 use super::work::{Level, Told};
 use muster_core::Millis;
 
-/// Most lines that are kept of a task: the last.
+/// Maximum number of lines kept per task: the newest.
 const MAX_LINES: usize = 2_000;
-/// Longest line, in bytes; the rest of it is left out.
+/// Maximum length of a line, in bytes; the rest is truncated.
 const MAX_LINE: usize = 4 << 10;
-/// Most bytes of lines that are kept of a task.
+/// Maximum size of the lines kept per task, in bytes.
 const MAX_LINES_BYTES: usize = 1 << 20;
-/// Longest partial text that is kept, in bytes.
+/// Maximum size of the partial text, in bytes.
 const MAX_PARTIAL: usize = 256 << 10;
-/// Most lines told of one task at a time; of more the last are, and their numbers show the gap.
+/// Maximum number of lines published per task and batch: the newest; their numbers show the gap.
 const MAX_TOLD: usize = 20;
-/// Ended tasks whose lines can still be read.
+/// Number of ended tasks whose lines remain readable.
 const MAX_RETIRED: usize = 1_000;
 
-/// One line of a task's log.
+/// A line of a task's log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogLine {
-    /// From 1 within the task; a gap means that lines were left out. Begins anew after a restart.
+    /// Counts from 1 within the task; a gap means that lines were dropped. Restarts at 1 after a restart of the server.
     pub n: u64,
-    /// The step's index.
+    /// Index of the step.
     pub step: u32,
     pub level: Level,
     pub text: String,
     pub at: Millis,
 }
 
-/// What was told since the last look.
+/// Output since the last publication.
 #[derive(Debug, Default)]
 pub(super) struct News {
     pub(super) delta: String,
@@ -50,13 +50,13 @@ struct Inside {
     last: u64,
     told: u64,
     partial: String,
-    /// How much of `partial` was told.
+    /// Number of bytes of `partial` that were published.
     partial_told: usize,
-    /// It is in the list of those that have news.
+    /// Whether the task is in the list of those with unpublished output.
     listed: bool,
 }
 
-/// Where one task's steps tell.
+/// Output of one task's steps.
 #[derive(Debug)]
 pub(super) struct Tray {
     pub(super) id: Arc<str>,
@@ -64,7 +64,7 @@ pub(super) struct Tray {
     inside: Mutex<Inside>,
 }
 
-/// At most this many bytes of a text, cut between characters.
+/// Truncates a text to at most this many bytes, between characters.
 fn cut(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
@@ -74,7 +74,7 @@ impl Tray {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An attempt of a step begins: what the one before had written is forgotten.
+    /// Begins an attempt of a step and clears the partial text of the previous one.
     pub(super) fn open(&self, step: u32) {
         let mut inside = self.inside();
         inside.step = step;
@@ -83,14 +83,14 @@ impl Tray {
         inside.partial_told = 0;
     }
 
-    /// Nothing more is heard; gives what the attempt had written.
+    /// Ends the attempt; returns its partial text. Later output is ignored.
     pub(super) fn close(&self) -> String {
         let mut inside = self.inside();
         inside.open = false;
         inside.partial.clone()
     }
 
-    /// Takes what was not told yet.
+    /// Removes and returns the unpublished output.
     pub(super) fn news(&self) -> News {
         let mut inside = self.inside();
         inside.listed = false;
@@ -102,13 +102,13 @@ impl Tray {
         News { delta, lines }
     }
 
-    /// At most `limit` lines behind the one of that number.
+    /// Returns at most `limit` lines after the one with this number.
     pub(super) fn lines(&self, after: u64, limit: usize) -> Vec<LogLine> {
         let inside = self.inside();
         inside.lines.iter().filter(|line| line.n > after).take(limit).cloned().collect()
     }
 
-    /// Takes what a step tells; whether it has to be listed among those with news.
+    /// Adds output; returns whether the task must be added to the list of those with unpublished output.
     fn take(&self, told: Told<'_>, now: Millis) -> bool {
         let mut inside = self.inside();
         if !inside.open {
@@ -137,13 +137,13 @@ impl Inside {
     }
 }
 
-/// The trays of live tasks and of those that ended lately.
+/// Outputs of live and recently ended tasks.
 #[derive(Debug, Default)]
 pub(super) struct Trays {
     known: Mutex<Known>,
-    /// Those that have news.
+    /// Tasks with unpublished output.
     listed: crossbeam_queue::SegQueue<Arc<Tray>>,
-    /// Somebody has.
+    /// Notified when there is unpublished output.
     pub(super) wake: tokio::sync::Notify,
 }
 
@@ -158,7 +158,7 @@ impl Trays {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tray of a task, made where there is none.
+    /// Returns the output of a task, creating it if necessary.
     pub(super) fn of(&self, id: &Arc<str>, owner: &Arc<str>) -> Arc<Tray> {
         let made = || Tray { id: Arc::clone(id), owner: Arc::clone(owner), inside: Mutex::default() };
         Arc::clone(self.known().trays.entry(Arc::clone(id)).or_insert_with(|| Arc::new(made())))
@@ -168,7 +168,7 @@ impl Trays {
         self.known().trays.get(id).cloned()
     }
 
-    /// The task ended: its lines are kept for a while.
+    /// Marks a task as ended: its lines are kept for a while.
     pub(super) fn retire(&self, id: &Arc<str>) {
         let mut known = self.known();
         if !known.trays.contains_key(id) {
@@ -182,7 +182,7 @@ impl Trays {
         }
     }
 
-    /// A step tells something.
+    /// Adds output of a step.
     pub(super) fn tell(&self, tray: &Arc<Tray>, told: Told<'_>, now: Millis) {
         if tray.take(told, now) {
             self.listed.push(Arc::clone(tray));
@@ -190,7 +190,7 @@ impl Trays {
         }
     }
 
-    /// At most `most` trays that have news.
+    /// Removes and returns at most `most` tasks with unpublished output.
     pub(super) fn listed(&self, most: usize) -> Vec<Arc<Tray>> {
         std::iter::from_fn(|| self.listed.pop()).take(most).collect()
     }

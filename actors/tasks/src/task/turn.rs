@@ -1,4 +1,4 @@
-//! What follows from a change of a task: its seat, what comes next, who else may run.
+//! Consequences of a change of a task: its placement, what comes next, and who else may run.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use super::then::Then;
 use super::unit::Unit;
 use super::work::{Next, Retry, StepAsk, StepError, StepSpec, View};
 
-/// Longest result, in bytes as JSON.
+/// Maximum size of a result, in bytes as JSON.
 const MAX_RESULT: usize = 2 << 20;
 
 impl TaskActor {
-    /// Puts a task where its status wants it, and asks what comes next where it has a slot and nothing to do.
+    /// Updates the placement of a task according to its status, and plans it if it has a slot and no job.
     pub(super) fn settle(&mut self, id: &Arc<str>, unit: &mut Unit) {
         let now = self.now();
         let Some(entry) = self.book.entries.get_mut(id) else { return };
@@ -27,7 +27,7 @@ impl TaskActor {
         let backs_off = entry.task.inner.retry_at.is_some_and(|at| at > now);
         let wanted = match status {
             Status::Running | Status::Pausing => Seat::Slot,
-            // One that has a slot already is being planned.
+            // A queued task that has a slot is being planned.
             Status::Queued if entry.seat == Seat::Slot => Seat::Slot,
             Status::Retrying if !backs_off && entry.seat == Seat::Slot => Seat::Slot,
             Status::Queued => Seat::Queue,
@@ -73,7 +73,7 @@ impl TaskActor {
         }
     }
 
-    /// Gives free slots to those who are next.
+    /// Assigns free slots to the next tasks.
     pub(super) fn dispatch(&mut self, unit: &mut Unit) {
         if self.draining.is_some() || self.read_only {
             return;
@@ -91,7 +91,7 @@ impl TaskActor {
         Job { number: self.jobs, revision, what, cancel: CancellationToken::new(), slot: Arc::default(), killed: None }
     }
 
-    /// Asks what comes next: at a boundary, so the instructions that wait join first.
+    /// Plans a task. It is at a boundary, so pending instructions take effect first.
     fn plan(&mut self, id: &Arc<str>, unit: &mut Unit) {
         if self.draining.is_some() {
             return;
@@ -105,7 +105,7 @@ impl TaskActor {
             return self.proceed(id, view, Ok(*next), unit);
         }
         if entry.task.instructed() {
-            // It is at a boundary: nothing can keep the instructions from joining.
+            // The task is at a boundary, so this cannot fail.
             let _ = self.happen(id, unit, Event::Boundary);
         }
         let Some(entry) = self.book.entries.get_mut(id) else { return };
@@ -125,14 +125,14 @@ impl TaskActor {
         }
     }
 
-    /// Takes what comes next.
+    /// Processes what comes next.
     fn proceed(&mut self, id: &Arc<str>, view: Arc<View>, next: Result<Next, StepError>, unit: &mut Unit) {
         let Some(entry) = self.book.entries.get_mut(id) else { return };
         if self.draining.is_some() {
             return;
         }
         if entry.task.instructed() || view.revision != entry.task.record.revision && entry.task.inner.hand.is_none() {
-            // It was said without what was instructed since.
+            // It was planned without a later instruction.
             entry.view = Some(view);
             return self.plan(id, unit);
         }
@@ -148,7 +148,7 @@ impl TaskActor {
         self.settle(id, unit);
     }
 
-    /// Has the step in hand done, once its start is durable.
+    /// Starts the current step once its start is durable.
     fn begin(&mut self, id: &Arc<str>, view: Arc<View>, spec: StepSpec, unit: &mut Unit) {
         let Some(entry) = self.book.entries.get(id) else { return };
         let (Some(doing), Some(key)) = (entry.task.doing(), entry.task.key()) else { return };
@@ -162,7 +162,7 @@ impl TaskActor {
         }
     }
 
-    /// Hears a job. One whose place another took is late, and not heard.
+    /// Processes the report of a job. A report of a replaced job is ignored.
     pub(super) fn report(&mut self, report: Report) {
         let Report { id, job, said } = report;
         let now = self.now();
@@ -189,7 +189,7 @@ impl TaskActor {
             }
             Said::Failed { error, ms } => {
                 self.rate.wrote(error.usage, now);
-                // The job was the step's own: nothing took its place.
+                // The job belongs to the step, so the event is possible.
                 let _ = self.happen(&id, &mut unit, Event::StepFailed { error, ms });
             }
         }
@@ -204,7 +204,7 @@ impl TaskActor {
     }
 }
 
-/// A result is bounded, like what steps give.
+/// Checks the size of a result.
 fn bounded(next: Next) -> Result<Next, StepError> {
     let Next::Done(result) = &next else { return Ok(next) };
     let bytes = serde_json::to_vec(result).map_or(usize::MAX, |bytes| bytes.len());

@@ -1,4 +1,4 @@
-//! A decision in the making: tasks that change together, and what follows once that is durable.
+//! A transaction: tasks that change together, and the effects once that is durable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::stored;
 use super::then::{Reply, Then};
 use muster_core::event;
 
-/// What is decided in one turn.
+/// The changes and effects of one decision.
 #[derive(Default)]
 pub(super) struct Unit {
     touched: BTreeMap<Arc<str>, Touched>,
@@ -30,7 +30,7 @@ pub(super) struct Unit {
 #[derive(Debug)]
 struct Touched {
     entries: Vec<JournalEntry>,
-    /// Percentage and finished steps before.
+    /// Percentage and finished steps before the change.
     before: (Option<u8>, u32),
 }
 
@@ -40,7 +40,7 @@ impl Unit {
         touched.entries.extend(entries);
     }
 
-    /// The steps that it drops are timed.
+    /// Starts stopwatches for the steps that are dropped.
     pub(super) fn time_aborts(&mut self, watch: impl Fn() -> Option<Stopwatch>) {
         for abort in &mut self.aborts {
             if let Then::Abort(job) = abort {
@@ -58,7 +58,7 @@ impl Unit {
     }
 }
 
-/// Whether a task is written though nothing of it is journalled.
+/// Whether a task is written without a journal entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Write {
     IfNoted,
@@ -66,7 +66,7 @@ pub(super) enum Write {
 }
 
 impl TaskActor {
-    /// Changes a task within a decision. `None` where it does not live.
+    /// Changes a task within a transaction. `None` if it is not live.
     pub(super) fn change<R>(
         &mut self,
         id: &Arc<str>,
@@ -87,12 +87,12 @@ impl TaskActor {
         Some(done)
     }
 
-    /// Lets something happen to a task within a decision. What cannot happen to it, or to one that is gone, does not.
+    /// Applies an event to a task within a transaction. It has no effect on a task that is gone.
     pub(super) fn happen(&mut self, id: &Arc<str>, unit: &mut Unit, event: Event) -> Result<(), Illegal> {
         self.change(id, unit, Write::IfNoted, |task, turn| task.apply(event, turn)).unwrap_or(Ok(()))
     }
 
-    /// Drops a job that the task no longer wants: at once where nothing rests on it, a step once that is durable.
+    /// Drops a job that the task no longer needs: planning immediately, a step once that is durable.
     fn drop_stale(&mut self, id: &Arc<str>, unit: &mut Unit) {
         let now = self.now();
         let Some(entry) = self.book.entries.get_mut(id) else { return };
@@ -118,7 +118,7 @@ impl TaskActor {
         }
     }
 
-    /// Hands a decision over to be written.
+    /// Passes a transaction to the journal.
     pub(super) fn seal(&mut self, mut unit: Unit) {
         if unit.is_empty() {
             return;
@@ -154,7 +154,7 @@ impl TaskActor {
             unit.tells.push(events::progress(&entry.task.record, &entry.owner, now));
         }
         if let Err(error) = stored::ops(&mut entry.task, entry.args_apart, entries, &mut unit.ops) {
-            // Every part of it is bounded: this is a fault of ours, and going on would tell what is not stored.
+            // Every part of it is bounded, so this is a bug; continuing would publish what is not stored.
             tracing::error!(task = %id, %error, "a task cannot be stored");
             self.journal.fail();
         }
@@ -163,7 +163,7 @@ impl TaskActor {
             for waiter in std::mem::take(&mut entry.waiters) {
                 let record = Box::new(record.clone());
                 unit.reply(Box::new(move |stored| {
-                    // One that is gone waits no more; one that is not answered asks again.
+                    // The waiter may be gone; one that gets no reply asks again.
                     let _ = stored.map(|()| waiter.send(record));
                 }));
             }
@@ -178,13 +178,13 @@ impl TaskActor {
     }
 }
 
-/// An answer that is given once a decision is durable, and the reply that gives it.
+/// Creates a reply that is sent once a transaction is durable, and the future that receives it.
 pub(super) fn answer<T: Send + 'static>(
     value: T,
 ) -> (Reply, impl Future<Output = Result<T, muster_core::Error>> + Send + use<T>) {
     let (to, from) = oneshot::channel();
     let reply: Reply = Box::new(move |stored: Result<(), muster_core::Error>| {
-        // Whoever asked may wait no more.
+        // The caller may no longer wait.
         let _ = to.send(stored.map(|()| value));
     });
     let gone = || muster_core::Error::new(muster_core::Kind::Unavailable, "tasks are restarting: try again");

@@ -1,17 +1,17 @@
-//! The four verbs: what each does to a task in each status.
+//! The four controls: their effect in each status.
 
 use super::{Again, Task, Turn};
 use crate::task::messages::{Abort, Control, Effective, FirstPhase, Outcome, RedirectMode, Verb};
 use crate::task::record::{ControlRecord, Status};
 use crate::task::work::{Admission, Instruction};
 
-/// Most instructions of one task over its life.
+/// Maximum number of redirect instructions of a task.
 const MAX_INSTRUCTIONS: usize = 256;
-/// Most bytes of them, as JSON. A record holds each once more, with its control: both have to fit into what the store
-/// takes as one value.
+/// Maximum total size of the instructions, in bytes as JSON. A record contains each twice, including its control, and
+/// must fit into a value of the store.
 const MAX_INSTRUCTIONS_BYTES: usize = 1 << 20;
 
-/// The first phase of a control that was not refused.
+/// First phase of a control that was not rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::task) struct Given {
     pub(in crate::task) phase: FirstPhase,
@@ -19,12 +19,12 @@ pub(in crate::task) struct Given {
     pub(in crate::task) abort: Option<Abort>,
 }
 
-/// Why a control is refused. Nothing changed.
+/// Why a control is rejected. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::task) enum Refused {
-    /// It is at another `seq` than the asker thought.
+    /// The task is at a different `seq` than the request requires.
     Moved,
-    /// It cannot be done to a task in this status; the reason is for people.
+    /// The control is not possible in this status; the reason is for people.
     Here(&'static str),
 }
 
@@ -41,7 +41,7 @@ impl Verb {
     }
 }
 
-/// Bytes of a text as JSON.
+/// Returns the size of a text as JSON.
 fn written(text: &str) -> usize {
     serde_json::to_vec(text).map_or(text.len(), |bytes| bytes.len())
 }
@@ -51,10 +51,11 @@ fn accepted(effective: Effective, abort: Option<Abort>) -> Given {
 }
 
 impl Task {
-    /// Does what an operator asks. `admission` is what the new agent's admission said, where the task is reassigned.
+    /// Applies a control. `admission` is that of the new agent if the task is reassigned.
     ///
     /// # Errors
-    /// It is refused, and nothing changed.
+    ///
+    /// The control is rejected, and nothing was changed.
     pub(in crate::task) fn control(
         &mut self,
         control: &Control,
@@ -82,7 +83,7 @@ impl Task {
         self.accept(ControlRecord { request_id, verb, by: by.to_owned(), at: turn.now, outcome: None }, turn.now);
     }
 
-    /// Drops the step that is being done, if any, and says so.
+    /// Drops the step in progress, if any, and returns how.
     fn drop_step(&mut self, again: Again, turn: &mut Turn<'_>) -> Option<Abort> {
         let dropped = self.doing().map(|_| Abort::Dropped);
         self.abort(again, turn);
@@ -118,7 +119,7 @@ impl Task {
         }
     }
 
-    /// Nothing of it runs: it pauses at once, and remembers where to go back to.
+    /// Pauses a task without a running step immediately, and stores the status to return to.
     fn pause_at_once(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
         let back = match self.record.status {
             Status::Queued | Status::Running => None,
@@ -140,7 +141,7 @@ impl Task {
             Status::Pausing => Status::Running,
             Status::Waiting => Status::Queued,
             Status::Paused => match self.inner.back {
-                // What it waited for has not come by pausing.
+                // Pausing has not provided what the task waits for.
                 Some(Status::Waiting) => Status::Waiting,
                 Some(Status::Retrying) if self.inner.retry_at.is_some_and(|at| at > turn.now) => Status::Retrying,
                 _ => Status::Queued,
@@ -223,19 +224,19 @@ impl Task {
         Ok(accepted(effective, abort))
     }
 
-    /// A step that an immediate pause dropped is planned anew where an instruction came meanwhile: else the operator who
-    /// paused in order to redirect would see it done as before.
+    /// Plans a step dropped by an immediate pause again if an instruction arrived meanwhile; otherwise it would run
+    /// unchanged although the operator paused in order to redirect.
     fn give_up_paused_step(&mut self, turn: &mut Turn<'_>) {
         if self.record.status == Status::Paused && self.inner.hand.as_ref().is_some_and(|hand| hand.repeatable) {
             self.abort(Again::No, turn);
         }
     }
 
-    /// A redirected task comes to where its instruction can join.
+    /// Determines when the instruction of a redirected task takes effect.
     fn take_direction(&mut self, mode: RedirectMode, turn: &mut Turn<'_>) -> Effective {
         let steer = mode == RedirectMode::Steer;
         match self.record.status {
-            // The step is dropped: that is the boundary that the pause waited for.
+            // The step is dropped, which is the boundary that the pause waited for.
             Status::Pausing if !steer => {
                 self.pause_if_asked(turn);
                 Effective::Resume

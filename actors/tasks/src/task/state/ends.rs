@@ -1,4 +1,4 @@
-//! How tasks end, and what becomes of the controls that were under way.
+//! The end of tasks, and of their pending controls.
 
 use serde_json::json;
 
@@ -7,19 +7,19 @@ use crate::task::messages::Outcome;
 use crate::task::record::{ControlRecord, Status, TaskError};
 use muster_core::Millis;
 
-/// How long a settled control is shown.
+/// Time for which a settled control is kept in the record.
 const SHOWN_MS: u64 = 24 * 3_600 * 1_000;
-/// Most settled controls that are shown: the newest.
+/// Maximum number of settled controls in the record: the newest.
 const MAX_SETTLED: usize = 32;
 
 impl Task {
-    /// Ends with an error.
+    /// Ends the task with an error.
     pub(super) fn fail(&mut self, to: Status, code: &str, detail: String, turn: &mut Turn<'_>) {
         self.record.error = Some(TaskError { error_code: code.to_owned(), detail });
         self.end(to, code, Outcome::Missed, turn);
     }
 
-    /// Ends: nothing of it runs any more, and every control that was under way ends too.
+    /// Ends the task: nothing of it runs any more, and every pending control ends too.
     pub(super) fn end(&mut self, to: Status, reason: &str, outcome: Outcome, turn: &mut Turn<'_>) {
         self.abort(Again::No, turn);
         self.settle_all(outcome, turn);
@@ -29,7 +29,7 @@ impl Task {
         self.note(turn, "task.end", json!({ "task_id": self.record.id, "status": to.name() }));
     }
 
-    /// Notes an accepted control.
+    /// Records an accepted control.
     pub(super) fn accept(&mut self, control: ControlRecord, now: Millis) {
         let old = |each: &ControlRecord| each.outcome.is_some() && now.0.saturating_sub(each.at.0) >= SHOWN_MS;
         self.record.controls.retain(|each| !old(each));
@@ -40,7 +40,7 @@ impl Task {
         self.record.controls.push(control);
     }
 
-    /// Ends the controls under way that `which` picks.
+    /// Ends the pending controls for which `which` returns true.
     pub(super) fn settle(&mut self, outcome: Outcome, turn: &mut Turn<'_>, which: impl Fn(&ControlRecord) -> bool) {
         let mut settled = Vec::new();
         for control in self.record.controls.iter_mut().filter(|each| each.outcome.is_none() && which(each)) {

@@ -1,8 +1,8 @@
-//! The state machine of a task: contract 4's table. Pure: time is an argument.
+//! The state machine of a task (the table of contract 4). Pure: time is an argument.
 //!
-//! What happens is an [`Event`] or a control; each changes the task and says what it did in journal entries, or is
-//! illegal where the task is, and changes nothing. Where a task belongs (in the queue, in a slot, nowhere), until when
-//! it may stay there and which step is being done is read off the task by whoever carries it out.
+//! An [`Event`] or a control changes the task and adds journal entries, or is not possible in the task's status and
+//! changes nothing. Where a task belongs (in the queue, in a slot, neither), how long it may stay there, and which step
+//! is running are derived from the task by the caller.
 
 mod control;
 mod ends;
@@ -22,38 +22,38 @@ use super::settings::TaskSettings;
 use super::work::{Next, StepError, StepKey};
 use muster_core::Millis;
 
-/// A task, with what its running needs and nobody is shown.
+/// A task with its internal state.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Task {
     pub(super) record: TaskRecord,
     pub(super) inner: Inner,
 }
 
-/// What is kept beside the record.
+/// Internal state beside the record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Inner {
-    /// Where a pause found it, if resuming leads back there.
+    /// Status in which a pause found it, if resuming returns there.
     pub(super) back: Option<Status>,
-    /// The step that was begun and is not finished.
+    /// The step that was started and is not finished.
     pub(super) hand: Option<InHand>,
-    /// Since when its run time counts.
+    /// Start of the current run period.
     pub(super) clock: Option<Millis>,
     pub(super) paused_at: Option<Millis>,
-    /// When it last came into the queue.
+    /// Time at which it was last queued.
     pub(super) enqueued_at: Option<Millis>,
-    /// When its back-off is over.
+    /// End of its back-off.
     pub(super) retry_at: Option<Millis>,
-    /// What its agent's data say it takes.
+    /// Default duration of its agent.
     pub(super) default_seconds: u32,
 }
 
-/// A step that was begun and is not finished.
+/// A step that was started and is not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct InHand {
     pub(super) index: u32,
-    /// The revision that it was begun in: part of its key, also after a redirect that left it alone.
+    /// The revision in which it was started: part of its key, even after a redirect that did not affect it.
     pub(super) revision: u32,
-    /// From 1.
+    /// Counts from 1.
     pub(super) attempt: u32,
     pub(super) failures: u32,
     pub(super) crashes: u32,
@@ -61,24 +61,24 @@ pub(super) struct InHand {
     pub(super) doing: Doing,
 }
 
-/// Whether a step in hand is being done.
+/// Whether the step is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Doing {
     Now,
-    /// It was aborted, failed or lost, and is to be done once more.
+    /// It was aborted, failed or lost, and is to be run again.
     Again,
 }
 
-/// What happens to a task, its controls apart.
+/// An event of a task, other than a control.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Event {
     Admitted,
     Vetoed(TaskError),
-    /// It is at a boundary: the instructions that wait join, in their order.
+    /// The task is at a boundary: pending instructions take effect in their order.
     Boundary,
-    /// It has a slot, and this comes next.
+    /// The task has a slot, and this comes next.
     Next(Next),
-    /// What comes next could not be said.
+    /// What comes next could not be determined.
     Unplanned(StepError),
     StepDone {
         usage: Usage,
@@ -88,17 +88,17 @@ pub(super) enum Event {
         error: StepError,
         ms: u64,
     },
-    /// Its run time is over.
+    /// Its run time limit is reached.
     TimeUp,
-    /// It has queued too long.
+    /// Its queue time limit is reached.
     QueueTimeUp,
-    /// Whoever did its step is gone: the server died under it, and is back.
+    /// Its runner is gone: the server crashed and has restarted.
     Lost,
-    /// The server ends: nothing of it runs any more.
+    /// The server shuts down: nothing of the task runs any more.
     Drained,
 }
 
-/// One change of a task: the time and rules it is made by, and what is to be journalled of it.
+/// Context of a transition: its time and rules, and the journal entries it produces.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     pub(super) now: Millis,
@@ -112,7 +112,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// The event does not happen to a task in this status: nothing changed.
+/// The event is not possible in this status; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Illegal(pub(super) Status);
 
@@ -120,7 +120,8 @@ impl Task {
     /// Applies an event.
     ///
     /// # Errors
-    /// It cannot happen here.
+    ///
+    /// Fails if the event is not possible in the current status.
     pub(super) fn apply(&mut self, event: Event, turn: &mut Turn<'_>) -> Result<(), Illegal> {
         match event {
             Event::Admitted => self.admitted(turn),
@@ -141,18 +142,18 @@ impl Task {
         self.record.status
     }
 
-    /// The step that is being done.
+    /// Returns the running step.
     pub(super) fn doing(&self) -> Option<&InHand> {
         self.inner.hand.as_ref().filter(|hand| hand.doing == Doing::Now)
     }
 
-    /// The key of the step in hand.
+    /// Returns the key of the current step.
     pub(super) fn key(&self) -> Option<StepKey> {
         let hand = self.inner.hand.as_ref()?;
         Some(StepKey { task_id: self.record.id.clone(), revision: hand.revision, index: hand.index })
     }
 
-    /// Whether an instruction waits for a boundary.
+    /// Returns whether an instruction is pending.
     pub(super) fn instructed(&self) -> bool {
         self.inner.hand.is_none() && self.record.instructions.iter().any(|each| each.joined_after.is_none())
     }
@@ -165,13 +166,13 @@ impl Task {
         self.record.progress.completed_steps
     }
 
-    /// Notes what happened: one more `seq` for each entry.
+    /// Adds a journal entry, which increments `seq`.
     fn note(&mut self, turn: &mut Turn<'_>, event: &str, data: Value) {
         self.record.seq += 1;
         turn.entries.push(JournalEntry { seq: self.record.seq, at: turn.now, event: event.to_owned(), data });
     }
 
-    /// Goes to another status; what depends on the status alone goes with it.
+    /// Changes the status and what depends on it.
     fn go(&mut self, to: Status, reason: &str, turn: &mut Turn<'_>) {
         let from = std::mem::replace(&mut self.record.status, to);
         self.keep_time(from, turn.now);
@@ -185,7 +186,7 @@ impl Task {
         self.note(turn, "task.state", data);
     }
 
-    /// Sets the status of the step in hand, and tells it.
+    /// Sets the status of the current step, and adds a journal entry.
     fn step_is(&mut self, status: StepStatus, ms: Option<u64>, turn: &mut Turn<'_>) {
         let Some(hand) = &self.inner.hand else { return };
         let (index, attempt) = (hand.index, hand.attempt);
@@ -199,7 +200,7 @@ impl Task {
         self.note(turn, "task.step", data);
     }
 
-    /// Drops the step that is being done: `again` where it is to be done once more.
+    /// Aborts the running step; `again` states whether it is to be run again.
     fn abort(&mut self, again: Again, turn: &mut Turn<'_>) {
         if self.doing().is_some() {
             self.step_is(StepStatus::Aborted, None, turn);
@@ -211,7 +212,7 @@ impl Task {
     }
 }
 
-/// Whether an aborted step is to be done once more.
+/// Whether an aborted step is to be run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Again {
     Yes,

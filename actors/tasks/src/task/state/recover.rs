@@ -1,11 +1,11 @@
-//! What a crash and an orderly end of the server do to a task.
+//! Effect of a crash and of an orderly shutdown on a task.
 
 use super::{Again, Illegal, Task, Turn};
 use crate::task::record::Status;
 
 impl Task {
-    /// The runner of a live task is gone. A step that was being done is to be done again, with the same key; time in
-    /// which no server ran does not count.
+    /// Handles the loss of a live task's runner. A running step is run again with the same key; downtime of the server
+    /// does not count as run time.
     pub(super) fn lost(&mut self, turn: &mut Turn<'_>) -> Result<(), Illegal> {
         if self.record.status.ended() {
             return self.illegal();
@@ -35,7 +35,7 @@ impl Task {
         Ok(())
     }
 
-    /// The server ends. What is done again at the next start was not lost by a crash.
+    /// Handles an orderly shutdown. A step repeated at the next start was not lost by a crash.
     pub(super) fn drained(&mut self, turn: &mut Turn<'_>) -> Result<(), Illegal> {
         if self.record.status.ended() {
             return self.illegal();

@@ -1,4 +1,4 @@
-//! How a task runs: admitted, started, step by step to its end.
+//! Running a task: admission, start, steps, end.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::task::record::{Status, StepRecord, StepStatus, TaskError, Usage, Wait
 use crate::task::work::{Next, Retry, StepError, StepSpec};
 
 impl Task {
-    /// It is accepted: the first line of its journal.
+    /// Accepts the task, which creates the first entry of its journal.
     pub(in crate::task) fn accepted(&mut self, turn: &mut Turn<'_>) {
         let data = json!({
             "task_id": self.record.id, "agent": self.record.agent, "from": null, "to": Status::Pending.name(),
@@ -35,7 +35,7 @@ impl Task {
         Ok(())
     }
 
-    /// Whether it may be told what comes next.
+    /// Returns whether the task can be planned.
     fn plans(&self) -> bool {
         let at_rest = self.doing().is_none();
         at_rest && matches!(self.record.status, Status::Queued | Status::Running | Status::Retrying)
@@ -58,7 +58,7 @@ impl Task {
         if !self.plans() {
             return self.illegal();
         }
-        // A step that is to be done again was planned before: the same view gives the same step.
+        // A repeated step was planned before: the same view yields the same step.
         match next {
             Next::Step(spec) => self.start(&spec, turn),
             Next::Done(result) => self.succeed(result, turn),
@@ -184,16 +184,16 @@ impl Task {
         self.inner.retry_at = at;
     }
 
-    /// A step whose effect cannot be repeated safely may have had it: a person decides.
+    /// Waits for an operator: a step that cannot safely be repeated may have taken effect.
     pub(super) fn ask_operator(&mut self, what: &str, turn: &mut Turn<'_>) {
         let detail = format!("the step cannot be repeated safely and {what}. Resume to do it again, or kill the task");
-        // A pause that was asked for is had: nothing of the task runs.
+        // A requested pause has been reached: nothing of the task runs.
         self.settle(Outcome::Applied, turn, |each| matches!(each.verb, Verb::Pause { .. }));
         self.record.waiting = Some(Waiting { reason: "operator".to_owned(), detail });
         self.go(Status::Waiting, "operator", turn);
     }
 
-    /// At a boundary: a pause that was asked for comes now.
+    /// Applies a requested pause at a boundary.
     pub(super) fn pause_if_asked(&mut self, turn: &mut Turn<'_>) {
         if self.record.status == Status::Pausing {
             self.go(Status::Paused, "boundary", turn);

@@ -1,4 +1,4 @@
-//! The table of contract 4, row by row and as a whole; its invariants over random sequences of events.
+//! The table of contract 4, row by row and as a whole, and its invariants over random sequences of events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -97,7 +97,7 @@ fn operate(task: &mut Task, control: Control) -> Result<super::control::Given, R
     task.control(&control, "key_1", Some(&admission()), &mut Turn::new(NOW, &rules))
 }
 
-/// A task in this status, by the rows that lead there; running and pausing with a step in flight.
+/// Returns a task in this status; running and pausing with a step in progress.
 fn at(status: Status) -> Task {
     let mut task = fresh();
     let events = |task: &mut Task, events: Vec<Event>| {
@@ -134,7 +134,7 @@ fn at(status: Status) -> Task {
     task
 }
 
-/// Contract 4's table: where an event leads from a status; `None` where it cannot happen.
+/// Contract 4's table: the status to which an event leads; `None` if it is not possible.
 fn leads(from: Status, event: &str) -> Option<Status> {
     use Status::*;
     Some(match (from, event) {
@@ -188,7 +188,7 @@ fn events_lead_where_the_table_says_and_nowhere_else() {
     }
 }
 
-/// What a verb gives in a status: accepted and where it leads, or already, or refused.
+/// Result of a control in a status: accepted with the next status, already there, or rejected.
 #[derive(Debug, PartialEq)]
 enum Gives {
     To(Status),
@@ -212,7 +212,7 @@ fn gives(from: Status, verb: &str) -> Gives {
         ("resume", _) => Already,
         // It has been given what it waited for.
         (_, Waiting) => To(Queued),
-        // The step was dropped: that is the boundary that the pause waits for.
+        // The step was dropped, which is the boundary that the pause waits for.
         ("interrupt" | "agent", Pausing) => To(Paused),
         (_, same) => To(same),
     }
@@ -308,7 +308,7 @@ fn a_step_lost_to_three_crashes_fails_and_an_orderly_end_is_no_crash() {
     assert_eq!(task.record.error.map(|error| error.error_code), Some("CRASH_LOOP".to_owned()));
 }
 
-/// What may happen, at random.
+/// A random operation.
 #[derive(Debug, Clone)]
 enum Act {
     Event(Event),
@@ -359,7 +359,7 @@ fn counts(status: Status) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Contract 4's invariants.
+    /// The invariants of contract 4.
     #[test]
     fn invariants_hold_whatever_happens(acts in acts(true)) {
         let (rules, mut task, mut now) = (rules(), fresh(), NOW);
@@ -419,7 +419,7 @@ proptest! {
         prop_assert_eq!(ends.len(), accepted.len());
     }
 
-    /// Time paused, queued or waiting does not count, and what passes the bound ends the task.
+    /// Time paused, queued or waiting does not count, and exceeding the limit ends the task.
     #[test]
     fn only_time_in_which_it_runs_counts(acts in acts(false)) {
         let (rules, mut task, mut now) = (rules(), fresh(), NOW);

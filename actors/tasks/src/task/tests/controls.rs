@@ -1,4 +1,4 @@
-//! The four verbs on running tasks.
+//! Controls of running tasks.
 
 use muster_store::{Order, Scan, Store, Tree as Trees};
 

@@ -1,4 +1,4 @@
-//! What survives: crashes, panics of the actor, a store that fails, an orderly end.
+//! Crashes, panics of the actor, a failing store, orderly shutdown.
 
 use muster_store::StoreError;
 
@@ -108,7 +108,7 @@ fn an_orderly_end_lets_steps_finish_aborts_the_rest_and_is_no_crash() {
 fn an_orderly_end_keeps_what_many_models_had_written() {
     test_world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings { per_key: 64, ..TaskSettings::default() }).await;
-        // Together they are more than the store takes in one batch.
+        // Together they exceed what the store accepts in one batch.
         let text = "- one line of many\n".repeat(13_700);
         let mut ids = Vec::new();
         for _ in 0..64 {

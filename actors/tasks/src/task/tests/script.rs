@@ -1,4 +1,4 @@
-//! Work that does what a task's params say.
+//! Work scripted by a task's params.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::sync::Notify;
 use crate::task::*;
 use muster_core::{Error, Kind};
 
-/// Steps are `{"do": …}`: `ok` gives its index; `hang` never ends; `sleep` takes `ms`; `gate` waits for
-/// [`Script::open`]; `fail` fails `times` times, `after` so many ms where that is said; `stream` writes its `text` and
+/// Steps are `{"do": …}`: `ok` returns its index; `hang` never ends; `sleep` takes `ms`; `gate` waits for
+/// [`Script::open`]; `fail` fails `times` times, with `after` milliseconds if given; `stream` writes its `text` and
 /// hangs; `panic` panics; `wait` waits for input. `once` marks a step that may not be repeated. An instruction `stop`
-/// ends the plan, any other adds a step that gives it.
+/// ends the plan, any other adds a step that returns it.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Script(std::sync::Arc<Inside>);
 
@@ -26,7 +26,7 @@ struct Inside {
     gate: Notify,
 }
 
-/// Notes that a step was dropped.
+/// Records that a step was dropped.
 struct Guard<'a> {
     script: &'a Script,
     key: Option<String>,
@@ -41,7 +41,7 @@ impl Drop for Guard<'_> {
 }
 
 impl Script {
-    /// Lets one `gate` go.
+    /// Releases one `gate`.
     pub(super) fn open(&self) {
         self.0.gate.notify_one();
     }
@@ -101,7 +101,7 @@ impl Work for Script {
             if instruction.text == "stop" {
                 steps.clear();
             } else {
-                // Between what was done when it joined and what was to come.
+                // Inserted between the steps finished when it was applied and the remaining ones.
                 let at = (instruction.joined_after.unwrap_or(0) as usize).min(steps.len());
                 steps.insert(at, json!({ "do": "ok", "say": instruction.text }));
             }
