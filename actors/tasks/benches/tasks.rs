@@ -1,5 +1,5 @@
-//! What durable tasks cost: no-op tasks a second, a start with 100,000 of them, their memory, and how soon a kill is felt
-//! while 5,000 run and log as fast as they can.
+//! Measures durable tasks: tasks without work per second, a start with 100,000 queued tasks, their memory, and the
+//! latency of kills while 5,000 tasks run and log at full speed.
 //!
 //! `cargo bench -p muster-tasks --bench tasks` prints a table; `-- noops`, `-- queued` or `-- kills` a part of it. The
 //! store is on this machine's disk.
@@ -29,7 +29,7 @@ const QUEUED: usize = 100_000;
 const RUNNING: usize = 5_000;
 const KILLS: usize = 200;
 
-/// Takes what is published, and leaves it.
+/// A publisher that discards everything.
 #[derive(Debug)]
 struct Nobody;
 
@@ -45,13 +45,13 @@ impl Publish for Nobody {
     fn publish_latest(&self, _: LatestValue) {}
 }
 
-/// Agents of one step: `noop` does nothing, `log` logs for ever.
+/// Agents with one step: `noop` does nothing, `log` logs forever.
 #[derive(Debug, Clone, Default)]
 struct Agents {
     dropped: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
-/// Notes when a step was dropped.
+/// Records when a step was dropped.
 struct Guard(Agents, String);
 
 impl Drop for Guard {
@@ -152,7 +152,7 @@ impl World {
     }
 }
 
-/// From the request to the durable end.
+/// Measures from the request to the durable end.
 async fn noops(steps: &tokio::runtime::Runtime, in_flight: usize) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let opened = SledStore::open(Options::new(folder.path()))?.store;
@@ -183,7 +183,7 @@ async fn noops(steps: &tokio::runtime::Runtime, in_flight: usize) -> Outcome<()>
     Ok(())
 }
 
-/// A start with 100,000 queued tasks, and what each takes.
+/// Measures a start with 100,000 queued tasks, and their memory.
 async fn queued(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
@@ -206,7 +206,7 @@ async fn queued(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     Ok(())
 }
 
-/// From asking to the end of the step's future.
+/// Measures from the request to the end of the step's future.
 async fn kills(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
@@ -235,7 +235,7 @@ async fn kills(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     Ok(())
 }
 
-/// Resident memory, in KiB.
+/// Returns the resident memory, in KiB.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

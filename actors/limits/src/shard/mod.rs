@@ -3,8 +3,8 @@
 //! One message evaluates all rules of a request, so concurrent requests are evaluated sequentially. Within its lease an
 //! admission is acknowledged from memory; waiting for the disk happens outside of the message handler.
 
-mod operations;
 mod messages;
+mod operations;
 mod persist;
 mod sweep;
 

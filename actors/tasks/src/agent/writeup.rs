@@ -1,4 +1,4 @@
-//! The last step of each task: its result, in the sections' own words or a model's that were checked.
+//! The last step of each task: its result, as generated sections or as prose of a model that was checked.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use super::steer::Steered;
 use super::work::AgentOptions;
 use crate::task::{Desk, Level, Retry, StepAsk, StepError, StepOutput, Usage};
 
-/// Prose that fails its check is written once more.
+/// Maximum number of drafts: prose that fails its check is written once more.
 const DRAFTS: usize = 2;
-/// Attempts of the step, after which the sections stand as they are, since the outputs are all there.
+/// Number of attempts of the step after which the sections are used, since all outputs are available.
 const PATIENCE: u32 = 3;
-/// Reasons of a refusal that the model is told.
+/// Maximum number of reasons for a rejection that are reported to the model.
 const MAX_REASONS: usize = 12;
 
 /// Prose, or why there is none.
@@ -78,7 +78,7 @@ async fn prose(
             messages: messages.clone(),
             tools: Vec::new(),
             max_tokens: options.answer_tokens,
-            // The second draft is another request.
+            // The second draft is a different request.
             request_id: if draft == 1 { step.key.to_string() } else { format!("{}/{draft}", step.key) },
         };
         let heard = match listen(models, ask(&step.view, question), desk).await {
@@ -91,7 +91,7 @@ async fn prose(
             return Ok(Written { text: Some((heard.text, heard.model_id)), warnings: Vec::new(), usage });
         }
         desk.log(Level::Warn, &format!("draft {draft} is refused: {}", reasons.join("; ")));
-        // Who watches has read it.
+        // Clients have received it already.
         desk.delta("\n\n(refused: the outputs do not bear it out)\n\n");
         let told: Vec<&str> = reasons.iter().map(String::as_str).take(MAX_REASONS).collect();
         messages.push(Message::text(Role::Assistant, heard.text));
@@ -105,7 +105,7 @@ async fn prose(
     Ok(Written { text: None, warnings: vec![warning], usage })
 }
 
-/// A model that cannot be had is tried again for a while; then the sections stand without it.
+/// Handles an unavailable model: it is retried for a while, then the sections are used.
 fn given_up(failed: StepError, mut usage: Usage, attempt: u32) -> Result<Written, StepError> {
     add(&mut usage, failed.usage);
     if failed.retry != Retry::Never && attempt < PATIENCE {

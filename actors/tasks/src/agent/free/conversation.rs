@@ -11,7 +11,7 @@ use crate::agent::steer::Steered;
 use crate::agent::work::AgentOptions;
 use crate::task::View;
 
-/// Bytes of an instruction that a model sees.
+/// Maximum number of bytes of an instruction that a model sees.
 const MAX_INSTRUCTION: usize = 16 * 1024;
 
 pub(super) fn build(
@@ -67,11 +67,11 @@ struct Talk<'a> {
     agent: &'a Agent,
     view: &'a View,
     messages: Vec<Message>,
-    /// The model's last answer, whose calls are not all told of yet.
+    /// The model's last answer, until all its calls are answered.
     round: Option<Round>,
-    /// Instructions that are in it.
+    /// Number of instructions included so far.
     told: usize,
-    /// What of each finished step's output is told, by its place.
+    /// The text for each finished step's output, by its index.
     texts: Vec<Option<String>>,
 }
 
@@ -106,7 +106,7 @@ impl Talk<'_> {
         self.messages.push(Message::text(Role::User, note));
     }
 
-    /// The model's answer, then what each of its calls gave: providers take them only together.
+    /// Adds the model's answer followed by the results of its calls: providers accept them only together.
     fn close(&mut self) {
         let Some(Round { asked, answers }) = self.round.take() else { return };
         if asked.text.is_empty() && asked.calls.is_empty() {
@@ -133,7 +133,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Those that had joined when so many steps were finished.
+    /// Adds the instructions applied when this many steps were finished.
     fn instructions(&mut self, finished: usize) {
         while let Some(instruction) = self.view.instructions.get(self.told) {
             let joined = instruction.joined_after.and_then(|after| usize::try_from(after).ok());
@@ -147,7 +147,7 @@ impl Talk<'_> {
     }
 }
 
-/// What is told of each output: each within its bound, the newest first within the bound of all.
+/// Returns the text of each output, each within its limit, the newest first within the total limit.
 fn outputs(past: &[Past<'_>], options: AgentOptions) -> Vec<Option<String>> {
     let mut left = options.prompt_bytes;
     let mut texts: Vec<Option<String>> = past

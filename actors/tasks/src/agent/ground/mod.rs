@@ -18,12 +18,12 @@ pub(super) use facts::Facts;
 use claims::{Block, Claim};
 use facts::Source;
 
-/// Reasons that are told of one text; the rest is not looked for.
+/// Maximum number of reasons reported for one text.
 const MAX_REASONS: usize = 20;
-/// The longest prose that is read, in bytes.
+/// Maximum length of prose that is checked, in bytes.
 const MAX_PROSE: usize = 64 * 1024;
 
-/// Why the prose must not stand; nothing where it may.
+/// Returns why prose is rejected; empty if it is not.
 pub(super) fn check(facts: &Facts, prose: &str) -> Vec<String> {
     if prose.trim().is_empty() {
         return vec!["the text is empty".to_owned()];
@@ -85,7 +85,7 @@ fn judge(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<St
 }
 
 impl Claim {
-    /// As the prose has it.
+    /// Returns the claim as written.
     fn words(&self) -> &str {
         match self {
             Self::Number { words, .. } | Self::Value { words } => words,

@@ -1,4 +1,4 @@
-//! Engines and models that do as they are told, and tell what they were asked.
+//! Scripted engines and models that record their calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use muster_gateway::{ChainError, ChatAsk, Settlement, StreamEnd};
 
 type Answers = HashMap<&'static str, VecDeque<Result<Value, Error>>>;
 
-/// Answers what it was told to, and any other call with a sample of its outputs. Refuses what an engine would.
+/// Returns scripted outputs, or a sample for other calls. Rejects the input that the engine would reject.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
     answers: Mutex<Answers>,
@@ -31,7 +31,7 @@ impl Bench {
         self
     }
 
-    /// Engines that were called, in order, each with its input.
+    /// Calls of engines in order, with their inputs.
     pub(super) fn calls(&self) -> Vec<(&'static str, Value)> {
         self.calls.lock().unwrap().clone()
     }
@@ -40,7 +40,7 @@ impl Bench {
         self.calls().into_iter().map(|(engine, _)| engine).collect()
     }
 
-    /// Whom the last call was for.
+    /// On whose behalf the last call was made.
     pub(super) fn behalf(&self) -> Option<Behalf> {
         self.behalf.lock().unwrap().clone()
     }
@@ -62,15 +62,15 @@ impl EngineRunner for Bench {
     }
 }
 
-/// One answer of a model.
+/// An answer of a model.
 #[derive(Debug, Clone)]
 pub(super) enum Say {
-    /// Text, then calls of tools by name and arguments.
+    /// Text, followed by tool calls by name and arguments.
     Turn(&'static str, Vec<(&'static str, String)>),
     Text(String),
-    /// Refused before it began.
+    /// Rejected before it began.
     Refuse(Error),
-    /// Breaks off after this.
+    /// Fails after this text.
     Break(&'static str),
 }
 
@@ -90,8 +90,8 @@ struct Facts {
     asks: Mutex<Vec<ChatAsk>>,
 }
 
-/// A model that can call tools, for as long as its script goes. Each answer uses 100 tokens of prompt and 10 of its
-/// own, and costs 7 billionths of a dollar.
+/// A model with support for tool calls that follows a script. Each answer uses 100 prompt tokens and 10 completion
+/// tokens, and costs 7 billionths of a US dollar.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Talker(Arc<Facts>);
 

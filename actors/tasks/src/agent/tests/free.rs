@@ -19,7 +19,7 @@ fn bounded(bench: &Arc<Bench>, talker: &Talker, options: AgentOptions) -> Driver
     Driver::over(agents(), bench, talker.clone(), options).start("code-explorer", "Where is main?", Value::Null)
 }
 
-/// The texts that answered the model's calls, in the conversation that it was shown last before the write-up.
+/// Returns the answers to the model's calls in its last conversation before the write-up.
 fn answers(talker: &Talker, ask: usize) -> Vec<String> {
     let asks = talker.asks();
     let told = asks[ask].request.messages.iter().filter(|message| message.role == Role::Tool);
@@ -110,7 +110,7 @@ async fn an_engines_refusal_is_told_and_a_busy_engine_is_tried_again() {
     let End::Failed(failed) = driver.end().await else { panic!("it did not fail") };
     assert_eq!((failed.error_code, failed.retry), ("ENGINE_BUSY", Retry::After(Duration::from_secs(2))));
     assert!(answers(&talker, 1)[0].contains("error: step repo_tree, q187 repo-tree: ../x is outside"));
-    // Tried again, it goes on.
+    // A retry continues.
     assert_eq!(driver.result().await["outputs"].as_object().unwrap().len(), 2);
 }
 

@@ -61,7 +61,7 @@ fn what_is_wrong_and_what_is_missing_are_told_at_once() {
     ];
     assert_eq!(told[..3], wrong);
     assert_eq!(told[3..], [("body.params.match_fields", "missing")]);
-    // A model may find what is missing; what is wrong stays wrong.
+    // A model may find missing params; invalid ones stay invalid.
     let driver = Driver::over(agents(), &Bench::default().into(), Talker::default(), AgentOptions::default());
     let error = driver.work.admit("data-cleaner", "Clean", params).unwrap_err();
     assert_eq!(error.fields.len(), 3);

@@ -1,4 +1,4 @@
-//! All twelve plans, over engines that check what they are given.
+//! All twelve plans, with engines that validate their input.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Results in a model's words.
+//! Results written by a model.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::agent::{AgentOptions, NoModels};
 use crate::task::{Retry, Usage};
 use muster_core::{Error, Kind};
 
-/// A task whose plan is done, to be written up by a model that says this.
+/// A task with a finished plan, whose result is written by a model with this text.
 async fn planned(said: Vec<Say>) -> (Driver, Talker) {
     let tree = json!({ "output": "src/main.rs", "languages": [{ "language": "Rust", "files": 12, "code": 3400 }] });
     let bench =
