@@ -196,7 +196,7 @@ fn trimmed(token: &str) -> &str {
     token.trim_end_matches(ends)
 }
 
-/// What nobody writes who does not mean a certain thing: a path, a name of code, a version, a date.
+/// Returns whether a token can only be a specific value: a path, a name of code, a version, a date.
 fn is_value(token: &str) -> bool {
     let has = |test: fn(&char) -> bool| token.chars().any(|c| test(&c));
     let (letters, digits) = (has(|c| c.is_alphabetic()), has(char::is_ascii_digit));
@@ -212,7 +212,7 @@ fn is_value(token: &str) -> bool {
         || has_humps(token)
 }
 
-/// `main.rs`, `a.b`: a point between letters.
+/// Recognizes `main.rs`, `a.b`: a point between letters.
 fn is_dotted(token: &str) -> bool {
     let inner = token.trim_matches('.');
     inner.split('.').count() > 1 && inner.split('.').all(|part| part.chars().all(|c| c.is_alphanumeric() || c == '-'))

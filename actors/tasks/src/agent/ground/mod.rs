@@ -1,8 +1,8 @@
-//! Whether prose is borne out by the outputs of engines: pure.
+//! Checks whether prose is supported by the outputs of engines. Pure.
 //!
 //! Each number, each value that looks like an identifier, each path and each quotation must occur in the outputs of an
-//! engine that its paragraph names (or its heading), rounded or in another form at most; and what a sentence says of a
-//! named field must not be something else than that field's value. What reads like language is not judged.
+//! engine that its paragraph (or its heading) names, at most rounded or in another notation; and what a sentence states
+//! about a named field must not contradict that field's value. Everything else counts as language and is not checked.
 
 mod claims;
 mod contradict;
