@@ -18,8 +18,8 @@ use muster_core::supervise::Tree;
 use muster_identity::By;
 use muster_store::{Options, SledStore, StoreHandle};
 use muster_tasks::task::{
-    Admission, Asker, Control, Desk, KillTimes, Level, NewTask, Next, Priority, StepAsk, StepError, StepKind,
-    StepOutput, StepSpec, TaskOptions, TaskSettings, Tasks, Usage, Verb, View, Work,
+    Admission, Asker, Control, KillLatency, Level, NewTask, Next, Priority, StepAsk, StepError, StepKind, StepOutput,
+    StepSink, StepSpec, TaskOptions, TaskSettings, Tasks, Usage, Verb, View, Work,
 };
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ impl Work for Agents {
         Ok(Next::Done(json!({ "done": true })))
     }
 
-    fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
         let guard = Guard(self.clone(), ask.key.task_id);
         Box::pin(async move {
             let _guard = guard;
@@ -127,7 +127,7 @@ async fn start(store: &StoreHandle, steps: &tokio::runtime::Runtime, slots: usiz
         work: Arc::new(agents.clone()),
         settings: TaskSettings { slots, per_key: slots, queue_per_key: 1_000_000, ..TaskSettings::default() },
         runtime: Some(steps.handle().clone()),
-        kill_times: KillTimes::default(),
+        kill_latency: KillLatency::default(),
     };
     let tasks = Tasks::start(&tree.group("agents"), other.handle(), options);
     tasks.up().await;

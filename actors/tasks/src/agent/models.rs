@@ -8,7 +8,7 @@ use futures::{FutureExt, StreamExt};
 use muster_providers::{ChatEvent, ProviderKind};
 
 use muster_core::{Error, Kind};
-use muster_gateway::{Chain, ChainError, ChatAsk, Settlement, Streaming};
+use muster_gateway::{AnswerStream, Chain, ChainError, GatewayChatRequest, Settlement};
 
 /// Callback that is called exactly once per stream, however it ends: before its `Done` or its error is returned, or
 /// when it is dropped.
@@ -26,7 +26,7 @@ pub trait Models: Send + Sync + fmt::Debug {
     }
 
     /// Starts a model's answer. Dropping the future or the stream ends the provider's work.
-    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>>;
+    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>>;
 }
 
 /// A streamed answer: deltas, followed by exactly one `Done` or one error.
@@ -45,8 +45,8 @@ impl fmt::Debug for Speech {
     }
 }
 
-impl From<Streaming> for Speech {
-    fn from(streaming: Streaming) -> Self {
+impl From<AnswerStream> for Speech {
+    fn from(streaming: AnswerStream) -> Self {
         let (model_id, provider_id) = (streaming.model_id.clone(), streaming.provider_id.clone());
         Self { model_id, provider_id, events: streaming.boxed() }
     }
@@ -89,7 +89,7 @@ impl<F: Fn() -> Chain + Send + Sync> Models for ChainModels<F> {
             .map(|(_, id)| id)
     }
 
-    fn stream(&self, mut ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, mut ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         // A single model would be followed by the rest of the chain, including the embedded one, which cannot plan; two
         // models limit the chain.
         if let [only] = ask.models.as_slice() {
@@ -110,7 +110,7 @@ impl Models for NoModels {
         None
     }
 
-    fn stream(&self, _: ChatAsk, _: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, _: GatewayChatRequest, _: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         let error = Error::new(Kind::ModelUnconfigured, "agents have no model to speak with");
         ready(Err(ChainError { error, attempts: Vec::new() })).boxed()
     }

@@ -7,9 +7,9 @@ use muster_providers::{ChatEvent, Delta, ToolCall, ToolDelta};
 
 use super::failure::{self, EXECUTION};
 use super::models::Models;
-use crate::task::{Desk, Retry, StepError, Usage};
+use crate::task::{Retry, StepError, StepSink, Usage};
 use muster_core::{Error, Kind};
-use muster_gateway::{ChatAsk, Settlement};
+use muster_gateway::{GatewayChatRequest, Settlement};
 
 /// Maximum size of an answer's text and of its calls' arguments, each, in bytes.
 const MAX_TEXT: usize = 256 * 1024;
@@ -27,7 +27,7 @@ pub(super) struct Heard {
 }
 
 /// Sends the request and collects the answer. Dropping the future closes the provider's connection.
-pub(super) async fn listen(models: &dyn Models, ask: ChatAsk, desk: &Desk) -> Result<Heard, StepError> {
+pub(super) async fn listen(models: &dyn Models, ask: GatewayChatRequest, desk: &StepSink) -> Result<Heard, StepError> {
     let settled: Arc<OnceLock<Settlement>> = Arc::default();
     let settle = {
         let settled = Arc::clone(&settled);

@@ -17,7 +17,7 @@ use super::steer::{Steered, steered};
 use super::{fill, plan, writeup};
 use crate::engine::{Behalf, EngineCall, EngineRunner};
 use crate::task::{
-    Admission, Desk, Level, Next, StepAsk, StepError, StepKind, StepOutput, StepSpec, Usage, View, Waiting, Work,
+    Admission, Level, Next, StepAsk, StepError, StepKind, StepOutput, StepSink, StepSpec, Usage, View, Waiting, Work,
 };
 use muster_core::{Error, Kind};
 
@@ -109,7 +109,7 @@ impl Work for AgentWork {
         })
     }
 
-    fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
         let work = self.clone();
         async move { work.step(ask, desk).await }.boxed()
     }
@@ -147,7 +147,7 @@ impl AgentWork {
         u32::try_from(steps).unwrap_or(u32::MAX)
     }
 
-    async fn step(&self, ask: StepAsk, desk: Desk) -> Result<StepOutput, StepError> {
+    async fn step(&self, ask: StepAsk, desk: StepSink) -> Result<StepOutput, StepError> {
         let view = Arc::clone(&ask.view);
         let agent = Arc::clone(self.agent(&view.agent)?);
         let duty = Duty::deserialize(&ask.spec.input)
@@ -181,7 +181,7 @@ impl AgentWork {
         view: &View,
         steered: &Steered,
         name: &str,
-        desk: &Desk,
+        desk: &StepSink,
     ) -> Result<StepOutput, StepError> {
         let (engine, input) = {
             let past = history::read(view)?;
@@ -209,7 +209,7 @@ impl AgentWork {
         view: &View,
         at: CallRef,
         name: &str,
-        desk: &Desk,
+        desk: &StepSink,
     ) -> Result<StepOutput, StepError> {
         let found = {
             let past = history::read(view)?;
@@ -227,7 +227,7 @@ impl AgentWork {
         }
     }
 
-    async fn run_engine(&self, call: EngineCall, caller: Caller<'_>, desk: &Desk) -> Result<StepOutput, StepError> {
+    async fn run_engine(&self, call: EngineCall, caller: Caller<'_>, desk: &StepSink) -> Result<StepOutput, StepError> {
         let (engine, label) = (call.engine, format!("q{} {}", call.engine.number, call.engine.id));
         let input_sha256 = digest(&call.input);
         desk.log(Level::Info, &format!("{} calls engine {label}", caller.name));

@@ -15,7 +15,7 @@ use super::render;
 use super::speech::listen;
 use super::steer::Steered;
 use super::work::AgentOptions;
-use crate::task::{Desk, Level, Retry, StepAsk, StepError, StepOutput, Usage};
+use crate::task::{Level, Retry, StepAsk, StepError, StepOutput, StepSink, Usage};
 
 /// Maximum number of drafts: prose that fails its check is written once more.
 const DRAFTS: usize = 2;
@@ -38,7 +38,7 @@ pub(super) async fn write(
     steered: &Steered,
     models: Arc<dyn Models>,
     options: AgentOptions,
-    desk: &Desk,
+    desk: &StepSink,
 ) -> Result<StepOutput, StepError> {
     let mut material = Material::gather(agent, &step.view, past, steered);
     let sections = render::text(&material);
@@ -66,7 +66,7 @@ async fn prose(
     sections: &str,
     (models, model): (&dyn Models, String),
     options: AgentOptions,
-    desk: &Desk,
+    desk: &StepSink,
 ) -> Result<Written, StepError> {
     let facts = Facts::of(agent, material, &steered.params, &step.view.task);
     let mut messages = opening(agent, step, material, &steered.params, sections, options);

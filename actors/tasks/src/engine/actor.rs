@@ -167,7 +167,7 @@ impl Call {
             biased;
             () = self.gone.cancelled() => {
                 process.kill().await;
-                return refused(Error::new(Kind::Unavailable, "nobody waits for this call any more"));
+                return refused(Error::new(Kind::Unavailable, "the caller no longer waits for this call"));
             }
             said = timeout(self.options.time, process.call(self.engine.number, &self.input)) => said,
         };
@@ -175,11 +175,11 @@ impl Call {
             Err(_) => {
                 process.kill().await;
                 let (id, seconds) = (self.engine.id, self.options.time.as_secs());
-                let message = format!("{id} took longer than {seconds} s, the most that one call may take: send less");
+                let message = format!("{id} took longer than {seconds} s, the limit of one call: send less input");
                 refused(Error::new(Kind::TimedOut, message))
             }
             Ok(Err(error)) => {
-                tracing::debug!(engine = self.engine.id, %error, "an engine's process broke off");
+                tracing::debug!(engine = self.engine.id, %error, "a process of an engine ended during a call");
                 let death = process.bury().await;
                 let refusal = death.refusal(self.engine.id, self.options.memory_mib);
                 (
@@ -209,8 +209,8 @@ impl Call {
         let living = process.and_then(|mut process| process.lives().then_some(process));
         living.map_or_else(|| Process::start(&self.options.worker), Ok).map_err(|error| {
             let program = self.options.worker.program.display();
-            tracing::error!(%error, %program, "no process for an engine");
-            let message = "no process for this engine could be started: try again";
+            tracing::error!(%error, %program, "could not start a process for an engine");
+            let message = "no process could be started for this engine: try again";
             Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1))
         })
     }
@@ -219,7 +219,7 @@ impl Call {
 fn encode(input: &Value) -> Result<Vec<u8>, Error> {
     let bytes = serde_json::to_vec(input).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
     if bytes.len() > MAX_FRAME {
-        let message = format!("the input is larger than {} MiB, the most that an engine takes", MAX_FRAME >> 20);
+        let message = format!("the input is larger than {} MiB, the maximum input of an engine", MAX_FRAME >> 20);
         return Err(Error::new(Kind::TooLarge, message));
     }
     Ok(bytes)
@@ -230,12 +230,12 @@ fn decode(engine: &str, head: Head, output: &[u8]) -> Result<EngineAnswer, Error
         let mut error = refusal(failure);
         if error.kind == Kind::Internal {
             tracing::error!(engine, error = %error.message, "an engine failed");
-            error.message = format!("{engine} broke on this input: the fault is the server's");
+            error.message = format!("{engine} failed on this input: this is a fault of the server");
         }
         return Err(error);
     }
     let output = serde_json::from_slice(output).map_err(|error| {
-        let message = format!("the output of {engine} cannot be told, it is nested too deeply: {error}");
+        let message = format!("the output of {engine} cannot be encoded, because it is nested too deeply: {error}");
         Error::new(Kind::TooLarge, message)
     })?;
     Ok(EngineAnswer { output, warnings: head.warnings, took: Duration::from_micros(head.took_us) })

@@ -29,7 +29,7 @@ impl Death {
         let said = |any: &[&str]| any.iter().any(|words| self.last_words.contains(words));
         if said(&["memory allocation", "failed to allocate", "out of memory", "annot allocate memory"]) {
             let message = format!(
-                "{engine} needs more than {memory_mib} MiB of memory for this input, the most that one call may take: \
+                "{engine} needs more than {memory_mib} MiB of memory for this input, the limit of one call: \
                  send less"
             );
             return Error::new(Kind::TooLarge, message).coded("memory_exceeded");
@@ -39,12 +39,12 @@ impl Death {
             return Error::field(Kind::Invalid, &["body"], message, serde_json::Value::Null);
         }
         if self.ended_from_outside() {
-            tracing::warn!(engine, status = ?self.status, "an engine's process was ended from outside");
-            let message = "the process that ran this engine was ended from outside: try again";
+            tracing::warn!(engine, status = ?self.status, "a process of an engine was ended by a signal");
+            let message = "the process that ran this engine was ended by a signal: try again";
             return Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1));
         }
         tracing::error!(engine, status = ?self.status, said = %self.last_words, "an engine's process died");
-        Error::new(Kind::Internal, format!("{engine} broke on this input: the fault is the server's"))
+        Error::new(Kind::Internal, format!("{engine} failed on this input: this is a fault of the server"))
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
 
     /// Messages as printed by the standard library and tree-sitter; 6 is SIGABRT, 9 SIGKILL, 11 SIGSEGV.
     #[test]
-    fn what_a_process_left_says_why_it_ended() {
+    fn the_exit_of_a_process_determines_the_error() {
         assert_eq!(kind(6, "memory allocation of 4096 bytes failed\n"), Kind::TooLarge);
         assert_eq!(kind(6, "tree-sitter failed to allocate 64 bytes"), Kind::TooLarge);
         let overflow = "thread 'engine' (7) has overflowed its stack\nfatal runtime error: stack overflow, aborting";

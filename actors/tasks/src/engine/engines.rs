@@ -102,7 +102,7 @@ impl Engines {
             Ok(answer) => answer,
             Err(refused) if refused.kind == CallErrorKind::Busy => {
                 let message =
-                    format!("{} calls of engines wait already, the most that may: try again", self.options.queue);
+                    format!("{} engine calls are waiting already, which is the maximum: try again", self.options.queue);
                 Err(Error::new(Kind::Unavailable, message).coded("engines_busy").retry_in(refused.retry_after))
             }
             Err(refused) => Err(refused.into()),

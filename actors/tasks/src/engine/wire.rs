@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_comes_back_and_one_that_is_too_large_is_refused_before_it_is_read() {
+    fn frames_round_trip_and_oversized_ones_are_rejected_unread() {
         let mut wire = Vec::new();
         write(&mut wire, b"abc").unwrap();
         assert_eq!(wire, b"\0\0\0\x03abc");

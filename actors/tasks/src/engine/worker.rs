@@ -138,7 +138,7 @@ fn answer(bounds: &Bounds, memory: Memory, engine: Option<&'static Engine>, inpu
     let failed =
         |failure: Failure, retire: bool| (Head { failure: Some(failure), retire, ..Head::default() }, Vec::new());
     let Some(engine) = engine else {
-        return failed(Failure::internal("this program has no such engine"), false);
+        return failed(Failure::internal("this program does not contain the engine"), false);
     };
     let input: Value = match serde_json::from_slice(input) {
         Ok(input) => input,

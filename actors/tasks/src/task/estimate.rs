@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fewer_than_five_runs_say_nothing_and_old_ones_fade() {
+    fn fewer_than_five_runs_give_no_estimate_and_old_ones_lose_weight() {
         let mut times = RunTimes::default();
         (0..4).for_each(|_| times.add(60_000));
         assert_eq!(times.quantile_ms(0.5), None);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_as_it_was_stored() {
+    fn run_times_round_trip() {
         let mut times = RunTimes::default();
         (0..50).for_each(|n| times.add(n * 700));
         assert_eq!(RunTimes::decode(&times.encode().unwrap()), Ok(times));
@@ -98,7 +98,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn quantiles_are_ordered_and_within_a_bucket_of_what_was_seen(runs in prop::collection::vec(0_u64..86_400_000, 5..100)) {
+        fn quantiles_are_ordered_and_within_a_bucket(runs in prop::collection::vec(0_u64..86_400_000, 5..100)) {
             let mut times = RunTimes::default();
             runs.iter().for_each(|ms| times.add(*ms));
             let (p50, p90) = (times.quantile_ms(0.5).unwrap(), times.quantile_ms(0.9).unwrap());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::record::{JournalEntry, TaskRecord};
-use super::tray::{News, Tray};
+use super::step_output::{StepOutputBuffer, UnpublishedOutput};
 use muster_core::Millis;
 use muster_core::event::{Event, EventAttributes};
 
@@ -44,18 +44,18 @@ pub(super) fn progress(record: &TaskRecord, owner: &Arc<str>, now: Millis) -> Ev
 }
 
 /// Returns the events for output of a task's steps.
-pub(super) fn news(tray: &Tray, news: News, now: Millis) -> Vec<Event> {
-    let mut events = Vec::with_capacity(news.lines.len() + 1);
-    if !news.delta.is_empty() {
-        let data = json!({ "task_id": &*tray.id, "text": news.delta });
-        events.push(Event::new("task.delta", now, vec![channel(&tray.id)], &data));
+pub(super) fn unpublished(buffer: &StepOutputBuffer, unpublished: UnpublishedOutput, now: Millis) -> Vec<Event> {
+    let mut events = Vec::with_capacity(unpublished.lines.len() + 1);
+    if !unpublished.delta.is_empty() {
+        let data = json!({ "task_id": &*buffer.id, "text": unpublished.delta });
+        events.push(Event::new("task.delta", now, vec![channel(&buffer.id)], &data));
     }
-    let logs = format!("tasks:{}:logs", tray.id);
-    for line in news.lines {
+    let logs = format!("tasks:{}:logs", buffer.id);
+    for line in unpublished.lines {
         let data = json!({
-            "task_id": &*tray.id, "step": line.step, "level": line.level, "text": line.text, "n": line.n,
+            "task_id": &*buffer.id, "step": line.step, "level": line.level, "text": line.text, "n": line.n,
         });
         events.push(Event::new("log", line.at, vec![logs.clone()], &data));
     }
-    events.into_iter().map(|event| event.with(owned(&tray.owner)).conflated()).collect()
+    events.into_iter().map(|event| event.with(owned(&buffer.owner)).conflated()).collect()
 }

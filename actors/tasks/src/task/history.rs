@@ -69,7 +69,7 @@ pub(super) fn list(
                 // A live task is skipped: it is read from memory.
                 Reach::Own => stored::ended(store, &id)?,
             };
-            found.records.extend(task.map(|task| task.record).filter(|record| filter.lets(record)));
+            found.records.extend(task.map(|task| task.record).filter(|record| filter.matches(record)));
             found.looked_to = Some(id);
             if found.records.len() >= limit || looked >= MOST {
                 return Ok(found);
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identifiers_first_part_is_its_time() {
+    fn the_first_part_of_an_identifier_is_its_time() {
         // Example of the ULID specification: 1469918176385 is 01ARYZ6S41.
         assert_eq!(id_at(Millis(1_469_918_176_385)), "task_01ARYZ6S41");
     }

@@ -31,7 +31,7 @@ fn invalid(field: &str, msg: String, input: Value) -> Error {
 
 fn check_text(field: &str, text: &str, most: usize) -> Result<(), Error> {
     if text.len() > most {
-        return Err(invalid(field, format!("may have {most} bytes"), json!(text.len())));
+        return Err(invalid(field, format!("must have at most {most} bytes"), json!(text.len())));
     }
     Ok(())
 }
@@ -49,7 +49,7 @@ pub(super) fn check(new: &NewTask) -> Result<(), Error> {
     check_text("task", &new.task, MAX_TEXT)?;
     let params = serde_json::to_vec(&new.params).map_or(usize::MAX, |bytes| bytes.len());
     if params > MAX_PARAMS {
-        return Err(invalid("params", format!("may have {MAX_PARAMS} bytes"), json!(params)));
+        return Err(invalid("params", format!("must have at most {MAX_PARAMS} bytes"), json!(params)));
     }
     Ok(())
 }
@@ -67,7 +67,11 @@ pub(super) fn check_control(control: &Control) -> Result<(), Error> {
     check_text("reason", control.reason.as_deref().unwrap_or_default(), MAX_NAME)?;
     if let Verb::Redirect { instruction, .. } = &control.verb {
         if instruction.trim().is_empty() {
-            return Err(invalid("instruction", "says what to do instead, and must not be empty".to_owned(), json!("")));
+            return Err(invalid(
+                "instruction",
+                "must not be empty: it states what to do instead".to_owned(),
+                json!(""),
+            ));
         }
         check_text("instruction", instruction, MAX_REDIRECT)?;
     }
@@ -86,7 +90,7 @@ pub(super) fn mint(last: &AtomicU64, now: Millis) -> (String, Millis) {
 }
 
 /// A new task, and its view.
-pub(super) struct Fresh {
+pub(super) struct NewRecord {
     pub(super) record: TaskRecord,
     pub(super) view: View,
 }
@@ -97,7 +101,13 @@ fn budget_nanos(by: &By) -> Option<u64> {
     key.budget_usd.map(|usd| (usd.max(0.0) * 1e9).round() as u64)
 }
 
-pub(super) fn fresh(id: String, created_at: Millis, new: NewTask, asker: &Asker, admission: &Admission) -> Fresh {
+pub(super) fn new_record(
+    id: String,
+    created_at: Millis,
+    new: NewTask,
+    asker: &Asker,
+    admission: &Admission,
+) -> NewRecord {
     let owner = Owner { id: asker.by.id().to_owned(), budget_nanos: budget_nanos(&asker.by) };
     let record = TaskRecord {
         id,
@@ -148,5 +158,5 @@ pub(super) fn fresh(id: String, created_at: Millis, new: NewTask, asker: &Asker,
         instructions: Vec::new(),
         done: Vec::new(),
     };
-    Fresh { record, view }
+    NewRecord { record, view }
 }

@@ -23,7 +23,7 @@ pub(super) const fn slack(priority: Priority) -> Duration {
 
 /// Position of a task: by virtual deadline, then by arrival.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct QueuePosition {
     deadline: Millis,
     number: u64,
     id: Arc<str>,
@@ -32,8 +32,8 @@ struct Place {
 }
 
 #[derive(Debug, Default)]
-struct Line {
-    waiting: BTreeSet<Place>,
+struct OwnerQueue {
+    waiting: BTreeSet<QueuePosition>,
     running: usize,
 }
 
@@ -45,10 +45,10 @@ pub(super) struct Queue {
     taken: usize,
     number: u64,
     waiting: usize,
-    lines: HashMap<Arc<str>, Line>,
+    lines: HashMap<Arc<str>, OwnerQueue>,
     /// The first task of each owner below its limit.
-    heads: BTreeSet<(Place, Arc<str>)>,
-    places: HashMap<Arc<str>, (Arc<str>, Place)>,
+    heads: BTreeSet<(QueuePosition, Arc<str>)>,
+    places: HashMap<Arc<str>, (Arc<str>, QueuePosition)>,
 }
 
 impl Queue {
@@ -87,7 +87,7 @@ impl Queue {
         }
         self.number += 1;
         let deadline = first_queued_at.plus(slack(priority));
-        let place = Place { deadline, number: self.number, id: Arc::clone(id), since: first_queued_at };
+        let place = QueuePosition { deadline, number: self.number, id: Arc::clone(id), since: first_queued_at };
         self.change(owner, |line| {
             line.waiting.insert(place.clone());
         });
@@ -140,9 +140,9 @@ impl Queue {
     }
 
     /// Changes an owner's state, and updates its head.
-    fn change(&mut self, owner: &Arc<str>, change: impl FnOnce(&mut Line)) {
+    fn change(&mut self, owner: &Arc<str>, change: impl FnOnce(&mut OwnerQueue)) {
         let bound = self.per_owner;
-        let head = |line: &Line| line.waiting.first().filter(|_| line.running < bound).cloned();
+        let head = |line: &OwnerQueue| line.waiting.first().filter(|_| line.running < bound).cloned();
         let line = self.lines.entry(Arc::clone(owner)).or_default();
         let before = head(line);
         change(line);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_of_an_owner_waits_for_its_bound_or_for_the_slots() {
+    fn the_expected_wait_is_for_the_owners_limit_or_the_slots() {
         let mut queue = Queue::new(4, 2);
         let (owner, other) = (arc("a"), arc("b"));
         let run = Duration::from_secs(10);
@@ -208,20 +208,20 @@ mod tests {
 
     /// Operations of the queue, compared with a linear search.
     #[derive(Debug, Clone)]
-    enum Act {
+    enum Operation {
         Push { owner: usize, priority: Priority },
         Pop,
         Release,
         Remove(prop::sample::Index),
     }
 
-    fn acts() -> impl Strategy<Value = Act> {
+    fn operations() -> impl Strategy<Value = Operation> {
         let priority = prop_oneof![Just(Priority::Low), Just(Priority::Normal), Just(Priority::High)];
         prop_oneof![
-            4 => (0..5_usize, priority).prop_map(|(owner, priority)| Act::Push { owner, priority }),
-            3 => Just(Act::Pop),
-            2 => Just(Act::Release),
-            1 => any::<prop::sample::Index>().prop_map(Act::Remove),
+            4 => (0..5_usize, priority).prop_map(|(owner, priority)| Operation::Push { owner, priority }),
+            3 => Just(Operation::Pop),
+            2 => Just(Operation::Release),
+            1 => any::<prop::sample::Index>().prop_map(Operation::Remove),
         ]
     }
 
@@ -230,19 +230,19 @@ mod tests {
         /// The queue serves what a search over all tasks finds: the earliest deadline of an owner below its limit. No
         /// limit is exceeded, and no task is served before one that arrived earlier by more than the slack and may run.
         #[test]
-        fn it_serves_whom_a_search_finds(acts in prop::collection::vec(acts(), 1..200), slots in 1..6_usize, per in 1..4_usize) {
+        fn the_queue_serves_what_a_linear_search_finds(operations in prop::collection::vec(operations(), 1..200), slots in 1..6_usize, per in 1..4_usize) {
             let mut queue = Queue::new(slots, per);
             let mut list: Vec<(Millis, u64, usize)> = Vec::new();
             let mut running: Vec<usize> = Vec::new();
-            for (number, act) in acts.into_iter().enumerate() {
+            for (number, perform) in operations.into_iter().enumerate() {
                 let number = number as u64;
-                match act {
-                    Act::Push { owner, priority } => {
+                match perform {
+                    Operation::Push { owner, priority } => {
                         let at = Millis(number * 7_000);
                         queue.push(&arc(number.to_string()), &arc(owner.to_string()), priority, at);
                         list.push((at.plus(slack(priority)), number, owner));
                     }
-                    Act::Pop => {
+                    Operation::Pop => {
                         let of = |owner: usize| running.iter().filter(|each| **each == owner).count();
                         let free = running.len() < slots;
                         let best = list.iter().filter(|(_, _, owner)| free && of(*owner) < per).min().copied();
@@ -253,12 +253,12 @@ mod tests {
                             running.push(best.2);
                         }
                     }
-                    Act::Release => {
+                    Operation::Release => {
                         if let Some(owner) = running.pop() {
                             queue.release(&arc(owner.to_string()));
                         }
                     }
-                    Act::Remove(which) => {
+                    Operation::Remove(which) => {
                         if !list.is_empty() {
                             let (_, id, _) = list.remove(which.index(list.len()));
                             prop_assert!(queue.remove(&id.to_string()));

@@ -33,7 +33,7 @@ impl Rate {
     }
 
     /// Counts a change of status; `None` for a new task. Ended tasks are not counted.
-    pub(super) fn moved(&mut self, from: Option<Status>, to: Status) {
+    pub(super) fn status_changed(&mut self, from: Option<Status>, to: Status) {
         if let Some(count) = from.and_then(|from| self.counts.get_mut(&from)) {
             *count = count.saturating_sub(1);
         }
@@ -57,7 +57,7 @@ impl Rate {
     }
 
     /// Counts tokens written by a model.
-    pub(super) fn wrote(&mut self, usage: Usage, now: Millis) {
+    pub(super) fn tokens_written(&mut self, usage: Usage, now: Millis) {
         if usage.completion > 0 {
             self.tokens.push_back((now, usage.completion));
             if self.tokens.len() > MAX_SEEN {
@@ -106,21 +106,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_of_the_last_ten_seconds_and_counts_of_now() {
+    fn rates_cover_ten_seconds_and_counts_are_current() {
         let mut rate = Rate::default();
-        rate.moved(None, Status::Pending);
-        rate.moved(Some(Status::Pending), Status::Running);
-        rate.moved(None, Status::Queued);
+        rate.status_changed(None, Status::Pending);
+        rate.status_changed(Some(Status::Pending), Status::Running);
+        rate.status_changed(None, Status::Queued);
         for n in 0..100 {
             rate.ended(n, Millis(n * 100));
         }
-        rate.wrote(Usage { completion: 50, ..Usage::default() }, Millis(9_000));
+        rate.tokens_written(Usage { completion: 50, ..Usage::default() }, Millis(9_000));
         let stats = rate.stats(Millis(10_000));
         assert_eq!((stats.queued, stats.running, stats.pending), (1, 1, 0));
         assert_eq!((stats.p50_ms, stats.p99_ms), (50, 99));
         assert!((stats.per_second - 9.9).abs() < 1e-9, "the one at 0 s is ten seconds old: {}", stats.per_second);
         assert!((stats.tokens_per_s - 5.0).abs() < 1e-9);
-        rate.moved(Some(Status::Running), Status::Succeeded);
+        rate.status_changed(Some(Status::Running), Status::Succeeded);
         let later = rate.stats(Millis(60_000));
         assert_eq!((later.running, later.per_second), (0, 0.0));
     }

@@ -6,12 +6,12 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::TaskActor;
-use super::book::Entry;
+use super::effect::Effect;
 use super::events::AGENTS;
+use super::live_tasks::Entry;
 use super::messages::{Asker, Filter, Reach};
 use super::record::TaskRecord;
-use super::then::Then;
-use super::unit::{Unit, answer};
+use super::transaction::{Transaction, answer};
 use muster_core::journal::Journalled;
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
@@ -76,7 +76,7 @@ pub(super) struct Snapshot(pub(super) Option<SnapshotRequest>);
 
 impl Filter {
     /// Returns whether a task matches the filter.
-    pub fn lets(&self, record: &TaskRecord) -> bool {
+    pub fn matches(&self, record: &TaskRecord) -> bool {
         (self.status.is_empty() || self.status.contains(&record.status))
             && self.agent.as_ref().is_none_or(|agent| *agent == record.agent)
             && self.priority.is_none_or(|priority| priority == record.priority)
@@ -94,7 +94,7 @@ impl TaskActor {
         before: Option<&'a str>,
     ) -> Box<dyn Iterator<Item = &'a Entry> + 'a> {
         use std::ops::Bound::{Excluded, Unbounded};
-        let entries = &self.book.entries;
+        let entries = &self.live.entries;
         match reach {
             Reach::All => {
                 let upper = before.map_or(Unbounded, Excluded);
@@ -102,7 +102,7 @@ impl TaskActor {
             }
             Reach::Own => {
                 let least = (std::sync::Arc::<str>::from(owner), std::sync::Arc::<str>::from(""));
-                let own = self.book.owners.range(least..).take_while(move |(of, _)| **of == *owner);
+                let own = self.live.owners.range(least..).take_while(move |(of, _)| **of == *owner);
                 let ids: Vec<_> =
                     own.map(|(_, id)| id).filter(|id| before.is_none_or(|before| ***id < *before)).collect();
                 Box::new(ids.into_iter().rev().filter_map(|id| entries.get(id)))
@@ -121,9 +121,9 @@ impl TaskActor {
             return Box::pin(ready(Ok(value)));
         }
         let (reply, answered) = answer(value);
-        let mut unit = Unit::default();
-        unit.reply(reply);
-        self.seal(unit);
+        let mut transaction = Transaction::default();
+        transaction.reply(reply);
+        self.seal(transaction);
         self.flush(context);
         Box::pin(answered)
     }
@@ -142,7 +142,7 @@ impl TaskActor {
         let Some(rest) = channel.strip_prefix("tasks:") else { return Ok(Vec::new()) };
         let id = rest.strip_suffix(":logs").unwrap_or(rest);
         let ended = |id: &str| super::stored::ended(&self.options.store, id).map_err(|_| Denied::Unavailable);
-        let record = match self.book.entries.get(id) {
+        let record = match self.live.entries.get(id) {
             Some(entry) => entry.shown(now),
             None => ended(id)?.ok_or(Denied::NotFound)?.record,
         };
@@ -150,7 +150,7 @@ impl TaskActor {
             return Err(Denied::NotFound);
         }
         if rest != id {
-            let lines = self.runner.trays.find(id).map(|tray| tray.lines(0, usize::MAX)).unwrap_or_default();
+            let lines = self.runner.buffers.find(id).map(|buffer| buffer.lines(0, usize::MAX)).unwrap_or_default();
             let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
             return Ok(last.iter().map(|line| state_item(&line.n.to_string(), line.n, &json!(line))).collect());
         }
@@ -179,7 +179,7 @@ fn item((id, version, data): &(String, u64, serde_json::Value)) -> StateItem {
 
 fn state_item(id: &str, version: u64, data: &serde_json::Value) -> StateItem {
     let data = serde_json::value::to_raw_value(data).unwrap_or_else(|error| {
-        tracing::error!(id, %error, "a task's state is no JSON");
+        tracing::error!(id, %error, "the state of a task cannot be serialized");
         serde_json::value::RawValue::NULL.to_owned()
     });
     StateItem { id: id.to_owned(), version, data }
@@ -189,7 +189,7 @@ impl Handler<Get> for TaskActor {
     type Result = ResponseFuture<Result<Option<Box<TaskRecord>>, Error>>;
 
     fn handle(&mut self, get: Get, context: &mut Context<Self>) -> Self::Result {
-        let Some(entry) = self.book.entries.get(get.id.as_str()) else { return Box::pin(ready(Ok(None))) };
+        let Some(entry) = self.live.entries.get(get.id.as_str()) else { return Box::pin(ready(Ok(None))) };
         let (decided, record) = (entry.decided, Box::new(entry.shown(self.now())));
         self.answer_at(decided, Some(record), context)
     }
@@ -200,7 +200,7 @@ impl Handler<Watch> for TaskActor {
 
     fn handle(&mut self, watch: Watch, context: &mut Context<Self>) -> Self::Result {
         let now = self.now();
-        let Some(entry) = self.book.entries.get_mut(watch.id.as_str()) else {
+        let Some(entry) = self.live.entries.get_mut(watch.id.as_str()) else {
             return Box::pin(ready(Ok(Watched::Gone)));
         };
         let record = &entry.task.record;
@@ -229,8 +229,9 @@ impl Handler<ListLive> for TaskActor {
     fn handle(&mut self, list: ListLive, context: &mut Context<Self>) -> Self::Result {
         let ListLive { filter, asker, before, limit } = list;
         let now = self.now();
-        let found =
-            self.within(asker.sees, asker.by.id(), before.as_deref()).filter(|entry| filter.lets(&entry.task.record));
+        let found = self
+            .within(asker.sees, asker.by.id(), before.as_deref())
+            .filter(|entry| filter.matches(&entry.task.record));
         let (mut decided, mut records) = (0, Vec::new());
         for entry in found.take(limit) {
             decided = decided.max(entry.decided);
@@ -245,7 +246,7 @@ impl Handler<Match> for TaskActor {
 
     fn handle(&mut self, ask: Match, _: &mut Context<Self>) -> Self::Result {
         let live = self.within(ask.asker.controls, ask.asker.by.id(), None);
-        let matched = live.filter(|entry| !entry.task.status().ended() && ask.filter.lets(&entry.task.record));
+        let matched = live.filter(|entry| !entry.task.status().ended() && ask.filter.matches(&entry.task.record));
         MessageResult(matched.take(ask.limit).map(|entry| entry.task.record.id.clone()).collect())
     }
 }
@@ -257,11 +258,11 @@ impl Handler<Snapshot> for TaskActor {
         let Some(ask) = snapshot.0.take() else { return };
         let state = self.items(&ask.channel, &ask.viewer);
         // Queued behind every event about what the reply contains, and before every later one.
-        let mut unit = Unit::default();
-        unit.replies.push(Then::Reply(Box::new(move |stored| {
+        let mut transaction = Transaction::default();
+        transaction.replies.push(Effect::Reply(Box::new(move |stored| {
             ask.reply.send(if stored.is_ok() { state } else { Err(Denied::Unavailable) });
         })));
-        self.seal(unit);
+        self.seal(transaction);
         self.flush(context);
     }
 }

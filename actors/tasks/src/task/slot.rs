@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
 
-use super::felt::Stopwatch;
+use super::kill_latency::Stopwatch;
 
 /// A future that is dropped once, when it ends or by [`Slot::empty`]. The lock is never held while it is polled or
 /// dropped.
@@ -121,7 +121,7 @@ mod tests {
 
     use futures::FutureExt;
 
-    use super::super::felt::KillTimes;
+    use super::super::kill_latency::KillLatency;
     use super::*;
 
     struct Flag(Arc<AtomicBool>);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_waits_is_dropped_at_once() {
+    fn a_waiting_future_is_dropped_immediately() {
         let (slot, (dropped, future)) = (Slot::default(), hanging());
         slot.fill(future);
         assert_eq!(Ended(&slot).now_or_never(), None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_late_is_not_kept() {
+    fn a_future_that_comes_too_late_is_dropped() {
         let (slot, (dropped, future)) = (Slot::default(), hanging());
         slot.empty(None);
         slot.fill(future);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_is_being_polled_is_dropped_behind_the_poll_and_its_end_not_heard() {
+    fn a_polled_future_is_dropped_after_the_poll_and_its_result_ignored() {
         let slot: Arc<Slot<u8>> = Arc::default();
         let own = Arc::clone(&slot);
         slot.fill(
@@ -176,11 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn the_watch_stops_behind_the_drop_also_where_that_waits_for_a_poll() {
+    fn the_stopwatch_stops_after_the_drop() {
         let stopped = |slot: &Slot<u8>, dropped: Arc<AtomicBool>| {
             let behind = Arc::new(AtomicBool::new(false));
             let noted = Arc::clone(&behind);
-            let times = KillTimes::told_to(move |_| noted.store(dropped.load(Ordering::Acquire), Ordering::Release));
+            let times = KillLatency::new(move |_| noted.store(dropped.load(Ordering::Acquire), Ordering::Release));
             slot.empty(times.since(tokio::time::Instant::now()));
             behind
         };
@@ -189,8 +189,8 @@ mod tests {
         assert!(stopped(&slot, dropped).load(Ordering::Acquire));
 
         let (slot, (dropped, hangs)) = (Arc::<Slot<u8>>::default(), hanging());
-        let (own, told) = (Arc::clone(&slot), Arc::<Mutex<Vec<Arc<AtomicBool>>>>::default());
-        let seen = Arc::clone(&told);
+        let (own, published_count) = (Arc::clone(&slot), Arc::<Mutex<Vec<Arc<AtomicBool>>>>::default());
+        let seen = Arc::clone(&published_count);
         slot.fill(
             async move {
                 let watched = stopped(&own, dropped);
@@ -201,11 +201,11 @@ mod tests {
             .boxed(),
         );
         assert_eq!(Ended(&slot).now_or_never(), None);
-        assert!(told.lock().unwrap()[0].load(Ordering::Acquire));
+        assert!(published_count.lock().unwrap()[0].load(Ordering::Acquire));
     }
 
     #[test]
-    fn an_end_is_heard_once() {
+    fn a_result_is_returned_once() {
         let slot = Slot::default();
         slot.fill(std::future::ready(7).boxed());
         assert_eq!(Ended(&slot).now_or_never(), Some(7));

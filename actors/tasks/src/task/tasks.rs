@@ -15,14 +15,14 @@ use super::jobs::next_of;
 use super::messages::{
     Asker, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Filter, NewTask, RedirectMode, Verb,
 };
-use super::new::{self, Fresh};
+use super::new::{self, NewRecord};
 use super::operate::{Operate, OperateMany};
 use super::reads::{Get, ListLive, Match, Snapshot, Watch, Watched};
 use super::record::{JournalEntry, Status, TaskRecord};
-use super::recovery::EndInOrder;
+use super::recovery::Shutdown;
 use super::settings::{Pulse, TaskStats};
+use super::step_output::{LogLine, OutputBuffers};
 use super::stored;
-use super::tray::{LogLine, Trays};
 use super::work::Admission;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
@@ -48,7 +48,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 pub struct Tasks {
     handle: Handle<TaskActor>,
     options: TaskOptions,
-    trays: Arc<Trays>,
+    buffers: Arc<OutputBuffers>,
     stats: watch::Receiver<TaskStats>,
     /// Time and sequence number of the newest identifier.
     last_id: Arc<AtomicU64>,
@@ -68,10 +68,11 @@ impl Tasks {
     /// Starts the actor; await [`Tasks::up`] before serving requests.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: TaskOptions) -> Self {
         let (stats, published) = watch::channel(TaskStats::default());
-        let shared = Shared { trays: Arc::default(), stats, succeeds: Arc::default() };
-        let (trays, given) = (Arc::clone(&shared.trays), options.clone());
-        let spec = ChildSpec::new("tasks", arbiter, move |_| load(given.clone(), shared.clone())).capacity(CALLS);
-        Self { handle: group.start(spec), options, trays, stats: published, last_id: Arc::default() }
+        let shared = Shared { buffers: Arc::default(), stats, succeeds: Arc::default() };
+        let (buffers, options_copy) = (Arc::clone(&shared.buffers), options.clone());
+        let spec =
+            ChildSpec::new("tasks", arbiter, move |_| load(options_copy.clone(), shared.clone())).capacity(CALLS);
+        Self { handle: group.start(spec), options, buffers, stats: published, last_id: Arc::default() }
     }
 
     /// Waits until live tasks are restored and the actor is running.
@@ -81,7 +82,7 @@ impl Tasks {
 
     /// Begins the drain that [`Tasks::drain`] waits for. If the message cannot be sent now, that call does it.
     pub fn begin_drain(&self, grace: Duration) {
-        if let Err(error) = self.handle.try_send(EndInOrder { grace }) {
+        if let Err(error) = self.handle.try_send(Shutdown { grace }) {
             tracing::warn!(%error, "tasks go on until the server stops");
         }
     }
@@ -94,7 +95,7 @@ impl Tasks {
     ///
     /// `Unavailable`: running tasks were not recorded, and will count as lost by a crash.
     pub async fn drain(&self, grace: Duration) -> Result<(), Error> {
-        self.handle.ask_within(grace + PATIENCE, EndInOrder { grace }).await?
+        self.handle.ask_within(grace + PATIENCE, Shutdown { grace }).await?
     }
 
     /// Returns figures that are at most a quarter of a second old, without calling the actor.
@@ -133,7 +134,7 @@ impl Tasks {
         new::check(&new)?;
         let admission = self.options.work.admit(&new.agent, &new.task, new.params.clone())?;
         let (id, created_at) = new::mint(&self.last_id, self.options.clock.now());
-        let Fresh { record, view } = new::fresh(id, created_at, new, asker, &admission);
+        let NewRecord { record, view } = new::new_record(id, created_at, new, asker, &admission);
         // The first step is determined here, outside of the actor's thread. A failure is reported when the task runs.
         let first = next_of(&*self.options.work, &view).ok().map(Box::new);
         let default_seconds = admission.default_seconds;
@@ -255,7 +256,7 @@ impl Tasks {
     /// As for [`Tasks::get`].
     pub async fn logs(&self, id: &str, asker: &Asker, after: u64, limit: usize) -> Result<Vec<LogLine>, Error> {
         self.get(id, asker).await?;
-        Ok(self.trays.find(id).map(|tray| tray.lines(after, limit)).unwrap_or_default())
+        Ok(self.buffers.find(id).map(|buffer| buffer.lines(after, limit)).unwrap_or_default())
     }
 
     /// Returns the admission by the agent to which a task is to be reassigned.

@@ -29,7 +29,7 @@ pub trait Work: Send + Sync + std::fmt::Debug {
     fn next(&self, view: &View) -> Result<Next, StepError>;
 
     /// Runs a step. Dropping the future ends it: a provider's connection is closed, an engine's process is stopped.
-    fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>>;
+    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>>;
 }
 
 /// An admitted request.
@@ -142,36 +142,36 @@ pub enum Level {
 
 /// Receiver of a step's output while it runs. Never waits; output after the step's end is ignored.
 #[derive(Clone)]
-pub struct Desk {
+pub struct StepSink {
     /// Cancelled with the step.
     pub cancel: CancellationToken,
-    tell: Arc<dyn Fn(Told<'_>) + Send + Sync>,
+    tell: Arc<dyn Fn(StepEvent<'_>) + Send + Sync>,
 }
 
 /// Output of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Told<'a> {
+pub enum StepEvent<'a> {
     /// A line of the task's log.
     Log(Level, &'a str),
     /// Streamed model output: kept as `partial` if the step is aborted.
     Delta(&'a str),
 }
 
-impl Desk {
-    pub fn new(cancel: CancellationToken, tell: impl Fn(Told<'_>) + Send + Sync + 'static) -> Self {
+impl StepSink {
+    pub fn new(cancel: CancellationToken, tell: impl Fn(StepEvent<'_>) + Send + Sync + 'static) -> Self {
         Self { cancel, tell: Arc::new(tell) }
     }
 
     pub fn log(&self, level: Level, text: &str) {
-        (self.tell)(Told::Log(level, text));
+        (self.tell)(StepEvent::Log(level, text));
     }
 
     pub fn delta(&self, text: &str) {
-        (self.tell)(Told::Delta(text));
+        (self.tell)(StepEvent::Delta(text));
     }
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for StepSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").field("cancelled", &self.cancel.is_cancelled()).finish_non_exhaustive()
     }

@@ -85,7 +85,7 @@ pub fn kill(pid: u32) {
 pub async fn until(holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "what was awaited did not come");
+        assert!(begun.elapsed() < Duration::from_secs(30), "timed out waiting for the condition");
         // The timeout is expected to elapse.
         let _ = tokio::time::timeout(Duration::from_millis(2), std::future::pending::<()>()).await;
     }

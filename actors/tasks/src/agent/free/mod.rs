@@ -18,7 +18,7 @@ use super::prompt::{Question, ask};
 use super::speech::listen;
 use super::steer::Steered;
 use super::work::AgentOptions;
-use crate::task::{Desk, Level, StepAsk, StepError, StepOutput, View};
+use crate::task::{Level, StepAsk, StepError, StepOutput, StepSink, View};
 
 pub(super) use calls::{FINISH, Verdict, verdict};
 
@@ -126,7 +126,7 @@ pub(super) async fn ask_model(
     model: String,
     models: Arc<dyn Models>,
     options: AgentOptions,
-    desk: &Desk,
+    desk: &StepSink,
 ) -> Result<StepOutput, StepError> {
     let past = super::history::read(&step.view)?;
     let steps = past.iter().filter(|past| is_own(agent, past)).count();

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::double::Bench;
 use crate::agent::{AgentOptions, AgentWork, Agents, Models};
 use crate::task::{
-    Desk, Finished, Instruction, Next, Owner, StepAsk, StepError, StepKey, Told, Usage, View, Waiting, Work,
+    Finished, Instruction, Next, Owner, StepAsk, StepError, StepEvent, StepKey, StepSink, Usage, View, Waiting, Work,
 };
 use muster_core::Millis;
 
@@ -126,8 +126,8 @@ impl Driver {
         let ask = StepAsk { key, attempt: self.attempt, spec, view: Arc::new(self.view.clone()) };
         let heard: Arc<Mutex<String>> = Arc::default();
         let ear = Arc::clone(&heard);
-        let desk = Desk::new(CancellationToken::new(), move |told| {
-            if let Told::Delta(text) = told {
+        let desk = StepSink::new(CancellationToken::new(), move |told| {
+            if let StepEvent::Delta(text) = told {
                 ear.lock().unwrap().push_str(text);
             }
         });

@@ -100,13 +100,13 @@ pub(super) enum Event {
 
 /// Context of a transition: its time and rules, and the journal entries it produces.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
+pub(super) struct Transition<'a> {
     pub(super) now: Millis,
     pub(super) rules: &'a TaskSettings,
     pub(super) entries: Vec<JournalEntry>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> Transition<'a> {
     pub(super) fn new(now: Millis, rules: &'a TaskSettings) -> Self {
         Self { now, rules, entries: Vec::new() }
     }
@@ -122,19 +122,19 @@ impl Task {
     /// # Errors
     ///
     /// Fails if the event is not possible in the current status.
-    pub(super) fn apply(&mut self, event: Event, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    pub(super) fn apply(&mut self, event: Event, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         match event {
-            Event::Admitted => self.admitted(turn),
-            Event::Vetoed(error) => self.vetoed(error, turn),
-            Event::Boundary => self.boundary(turn),
-            Event::Next(next) => self.next(next, turn),
-            Event::Unplanned(error) => self.unplanned(error, turn),
-            Event::StepDone { usage, ms } => self.step_done(usage, ms, turn),
-            Event::StepFailed { error, ms } => self.step_failed(error, ms, turn),
-            Event::TimeUp => self.time_up(turn),
-            Event::QueueTimeUp => self.queue_time_up(turn),
-            Event::Lost => self.lost(turn),
-            Event::Drained => self.drained(turn),
+            Event::Admitted => self.admitted(transition),
+            Event::Vetoed(error) => self.vetoed(error, transition),
+            Event::Boundary => self.boundary(transition),
+            Event::Next(next) => self.next(next, transition),
+            Event::Unplanned(error) => self.unplanned(error, transition),
+            Event::StepDone { usage, ms } => self.step_done(usage, ms, transition),
+            Event::StepFailed { error, ms } => self.step_failed(error, ms, transition),
+            Event::TimeUp => self.time_up(transition),
+            Event::QueueTimeUp => self.queue_time_up(transition),
+            Event::Lost => self.lost(transition),
+            Event::Drained => self.drained(transition),
         }
     }
 
@@ -167,15 +167,20 @@ impl Task {
     }
 
     /// Adds a journal entry, which increments `seq`.
-    fn note(&mut self, turn: &mut Turn<'_>, event: &str, data: Value) {
+    fn note(&mut self, transition: &mut Transition<'_>, event: &str, data: Value) {
         self.record.seq += 1;
-        turn.entries.push(JournalEntry { seq: self.record.seq, at: turn.now, event: event.to_owned(), data });
+        transition.entries.push(JournalEntry {
+            seq: self.record.seq,
+            at: transition.now,
+            event: event.to_owned(),
+            data,
+        });
     }
 
     /// Changes the status and what depends on it.
-    fn go(&mut self, to: Status, reason: &str, turn: &mut Turn<'_>) {
+    fn change_status(&mut self, to: Status, reason: &str, transition: &mut Transition<'_>) {
         let from = std::mem::replace(&mut self.record.status, to);
-        self.keep_time(from, turn.now);
+        self.keep_time(from, transition.now);
         if to != Status::Waiting && to != Status::Paused {
             self.record.waiting = None;
         }
@@ -183,11 +188,11 @@ impl Task {
             "task_id": self.record.id, "agent": self.record.agent, "from": from.name(), "to": to.name(),
             "reason": reason, "revision": self.record.revision,
         });
-        self.note(turn, "task.state", data);
+        self.note(transition, "task.state", data);
     }
 
     /// Sets the status of the current step, and adds a journal entry.
-    fn step_is(&mut self, status: StepStatus, ms: Option<u64>, turn: &mut Turn<'_>) {
+    fn set_step_status(&mut self, status: StepStatus, ms: Option<u64>, transition: &mut Transition<'_>) {
         let Some(hand) = &self.inner.hand else { return };
         let (index, attempt) = (hand.index, hand.attempt);
         let Some(step) = self.record.steps.get_mut(index as usize) else { return };
@@ -197,13 +202,13 @@ impl Task {
         let data = json!({
             "task_id": self.record.id, "index": index, "name": step.name, "status": status, "ms": ms, "attempt": attempt,
         });
-        self.note(turn, "task.step", data);
+        self.note(transition, "task.step", data);
     }
 
     /// Aborts the running step; `again` states whether it is to be run again.
-    fn abort(&mut self, again: Again, turn: &mut Turn<'_>) {
+    fn abort(&mut self, again: Again, transition: &mut Transition<'_>) {
         if self.doing().is_some() {
-            self.step_is(StepStatus::Aborted, None, turn);
+            self.set_step_status(StepStatus::Aborted, None, transition);
         }
         match (&mut self.inner.hand, again) {
             (Some(hand), Again::Yes) => hand.doing = Doing::Again,

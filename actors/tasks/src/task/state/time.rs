@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Task, Turn};
+use super::{Task, Transition};
 use crate::task::record::{Basis, Status};
 use muster_core::Millis;
 
@@ -82,24 +82,24 @@ impl Task {
         }
     }
 
-    pub(super) fn time_up(&mut self, turn: &mut Turn<'_>) -> Result<(), super::Illegal> {
-        if !counts(self.record.status) || self.ran_ms(turn.now) < u64::from(self.record.timeout_seconds) * 1_000 {
+    pub(super) fn time_up(&mut self, transition: &mut Transition<'_>) -> Result<(), super::Illegal> {
+        if !counts(self.record.status) || self.ran_ms(transition.now) < u64::from(self.record.timeout_seconds) * 1_000 {
             return self.illegal();
         }
         let detail = format!(
             "it ran for its {} s: give it a larger timeout_seconds, or less to do",
             self.record.timeout_seconds
         );
-        self.fail(Status::TimedOut, "TASK_TIMEOUT", detail, turn);
+        self.fail(Status::TimedOut, "TASK_TIMEOUT", detail, transition);
         Ok(())
     }
 
-    pub(super) fn queue_time_up(&mut self, turn: &mut Turn<'_>) -> Result<(), super::Illegal> {
+    pub(super) fn queue_time_up(&mut self, transition: &mut Transition<'_>) -> Result<(), super::Illegal> {
         if self.record.status != Status::Queued {
             return self.illegal();
         }
         let detail = "no slot came free in time: run fewer tasks at once, or try again later".to_owned();
-        self.fail(Status::TimedOut, "QUEUE_TIMEOUT", detail, turn);
+        self.fail(Status::TimedOut, "QUEUE_TIMEOUT", detail, transition);
         Ok(())
     }
 

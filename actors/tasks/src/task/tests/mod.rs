@@ -64,7 +64,7 @@ impl Bench {
             work: Arc::<Script>::clone(&work),
             settings: settings.clone(),
             runtime: None,
-            kill_times: KillTimes::told_to(move |took| noted.lock().unwrap().push(took)),
+            kill_latency: KillLatency::new(move |took| noted.lock().unwrap().push(took)),
         };
         let tasks = Tasks::start(&tree.group("agents"), Arbiter::current(), options);
         tasks.up().await;
@@ -93,7 +93,7 @@ impl Bench {
             }
             record = self.tasks.wait(id, &self.me, Some(record.seq), Duration::from_secs(60)).await.unwrap();
         }
-        panic!("what was awaited did not come: {record:?}");
+        panic!("timed out waiting for the condition: {record:?}");
     }
 
     async fn is(&self, id: &str, status: Status) -> TaskRecord {

@@ -15,10 +15,10 @@ use muster_core::{Error, Kind};
 /// hangs; `panic` panics; `wait` waits for input. `once` marks a step that may not be repeated. An instruction `stop`
 /// ends the plan, any other adds a step that returns it.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Script(std::sync::Arc<Inside>);
+pub(super) struct Script(std::sync::Arc<BufferState>);
 
 #[derive(Debug, Default)]
-struct Inside {
+struct BufferState {
     /// Keys and attempts, as steps began.
     begun: Mutex<Vec<(String, u32)>>,
     /// Keys, as steps were dropped before their end.
@@ -54,7 +54,7 @@ impl Script {
         self.0.dropped.lock().unwrap().clone()
     }
 
-    async fn act(&self, ask: &StepAsk, desk: &Desk) -> Result<StepOutput, StepError> {
+    async fn perform(&self, ask: &StepAsk, desk: &StepSink) -> Result<StepOutput, StepError> {
         let step = &ask.spec.input;
         let ms = |field: &str| step[field].as_u64().map(Duration::from_millis);
         match step["do"].as_str().unwrap_or_default() {
@@ -125,13 +125,13 @@ impl Work for Script {
         }))
     }
 
-    fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
         let key = ask.key.to_string();
         self.0.begun.lock().unwrap().push((key.clone(), ask.attempt));
         let script = self.clone();
         Box::pin(async move {
             let mut guard = Guard { script: &script, key: Some(key) };
-            let done = script.act(&ask, &desk).await;
+            let done = script.perform(&ask, &desk).await;
             guard.key = None;
             done
         })
