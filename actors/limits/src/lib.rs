@@ -11,8 +11,6 @@
 //! forward ends windows early. Tokens are charged by estimate and corrected later: a window may exceed its limit by
 //! what calls used beyond their reservations; unused tokens are refunded when a call is settled.
 
-#![warn(missing_docs)]
-
 mod account;
 mod bucket;
 mod collect;
