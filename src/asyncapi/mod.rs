@@ -123,7 +123,7 @@ fn channel(rule: &ChannelRule) -> Value {
         "messages": { "publication": { "$ref": "#/components/messages/publication" } },
         "x-permission": rule.permission.name(),
         "x-durable": rule.keeping == Retention::Durable && rule.kind == ChannelKind::Log,
-        "x-snapshot": rule.state == State::Kept,
+        "x-snapshot": rule.state == State::Provided,
         "x-audience": match rule.audience {
             Audience::Everyone => "everyone with the permission",
             Audience::Own => "the one whose id it is, with the permission",

@@ -31,7 +31,7 @@ pub enum Retention {
 /// Whether a feature provides the channel's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    HistoryEntry,
+    Provided,
     None,
 }
 
@@ -68,7 +68,7 @@ impl ChannelRule {
             permission,
             kind: ChannelKind::Log,
             keeping: Retention::Durable,
-            state: State::HistoryEntry,
+            state: State::Provided,
             audience: Audience::Everyone,
         }
     }

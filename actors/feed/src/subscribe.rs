@@ -62,7 +62,7 @@ impl Hub {
             Err(refused) => return self.refuse(&ask, refused),
         };
         if rule.needs_feature_decision()
-            || (rule.state == State::HistoryEntry && ask.snapshot && !self.resumes(&rule, &ask))
+            || (rule.state == State::Provided && ask.snapshot && !self.resumes(&rule, &ask))
         {
             let until = self.started_at.elapsed() + self.limits().snapshot_patience;
             self.ask(PendingRequest::new(WaitingRequest::Subscribe(ask), until));
@@ -164,7 +164,7 @@ impl Hub {
         let Some(mut subscribed) = positioned else {
             return self.refuse(&ask, Refused::Denied(Denied::Unavailable));
         };
-        let has_state = rule.state == State::HistoryEntry || rule.kind == ChannelKind::Latest;
+        let has_state = rule.state == State::Provided || rule.kind == ChannelKind::Latest;
         if ask.snapshot && has_state && !(subscribed.resumed && subscribed.recovered.is_ok()) {
             subscribed.state = subscribed.state.or(state);
         } else {

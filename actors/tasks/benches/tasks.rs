@@ -214,7 +214,7 @@ async fn kills(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     let ids: Vec<String> =
         stream::iter(0..RUNNING).map(|_| world.run("log")).buffer_unordered(512).try_collect().await?;
     let asker = Asker::of(By::System);
-    let (mut felt, mut answered) = (Vec::new(), Vec::new());
+    let (mut latencies, mut answered) = (Vec::new(), Vec::new());
     for (n, id) in ids.iter().take(KILLS).enumerate() {
         let control = Control { verb: Verb::Kill, request_id: format!("r{n}"), if_seq: None, reason: None };
         let asked = Instant::now();
@@ -223,14 +223,14 @@ async fn kills(steps: &tokio::runtime::Runtime) -> Outcome<()> {
         loop {
             let dropped = world.agents.dropped.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
             if let Some(at) = dropped {
-                felt.push(at.duration_since(asked));
+                latencies.push(at.duration_since(asked));
                 break;
             }
             tokio::task::yield_now().await;
         }
     }
     percentiles("kill to answer, 5,000 running and logging", answered);
-    percentiles("kill to step dropped, 5,000 running and logging", felt);
+    percentiles("kill to step dropped, 5,000 running and logging", latencies);
     world.stop().await;
     Ok(())
 }

@@ -69,8 +69,8 @@ impl From<Exhausted> for Error {
         let (used, limit) = (usd(spent.spent_nanos.saturating_add(spent.held_nanos)), usd(spent.limit_nanos));
         let until = spent.resets_at.rfc3339();
         let message = format!(
-            "the monthly budget of {whose} has no room for this call: {used:.6} of {limit:.6} USD are spent or set \
-             aside; it is renewed at {until}"
+            "the monthly budget of {whose} is insufficient for this call: {used:.6} of {limit:.6} USD are spent or \
+             reserved; it is renewed at {until}"
         );
         Self::new(Kind::BudgetExhausted, message)
     }

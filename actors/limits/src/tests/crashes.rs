@@ -96,10 +96,10 @@ fn a_write_that_outlives_its_actor_admits_nothing_extra() {
                 first
             };
             let (answers, first) = tokio::join!(asked, fault);
-            let told = answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
-            assert!(told <= LEASE, "{told} passed while nothing could be written");
+            let acknowledged = answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
+            assert!(acknowledged <= LEASE, "{acknowledged} passed while nothing could be written");
             assert_eq!(first, Ok(true));
-            let all = before + told + 1 + exhaust(&limiter, &chat("key_1")).await;
+            let all = before + acknowledged + 1 + exhaust(&limiter, &chat("key_1")).await;
             assert!((PER_MINUTE - LEASE..=PER_MINUTE).contains(&all), "{all} with {before} before");
         });
     }

@@ -52,9 +52,9 @@ pub(super) async fn listen(models: &dyn Models, ask: GatewayChatRequest, desk: &
             }
             ChatEvent::Done { usage, .. } => {
                 heard.usage = match (settled.get(), usage) {
-                    (None, Some(told)) => Usage {
-                        prompt: told.prompt_tokens.into(),
-                        completion: told.completion_tokens.into(),
+                    (None, Some(reported)) => Usage {
+                        prompt: reported.prompt_tokens.into(),
+                        completion: reported.completion_tokens.into(),
                         cost_nanos: 0,
                     },
                     _ => used(&settled),

@@ -10,7 +10,7 @@ use super::ground::{Facts, check};
 use super::history::{Past, wrote};
 use super::material::Material;
 use super::models::Models;
-use super::prompt::{HOUSE, Question, ask, cut, task};
+use super::prompt::{COMMON_RULES, Question, ask, cut, task};
 use super::render;
 use super::speech::listen;
 use super::steer::Steered;
@@ -93,11 +93,11 @@ async fn prose(
         desk.log(Level::Warn, &format!("draft {draft} is refused: {}", reasons.join("; ")));
         // Clients have received it already.
         desk.delta("\n\n(refused: the outputs do not bear it out)\n\n");
-        let told: Vec<&str> = reasons.iter().map(String::as_str).take(MAX_REASONS).collect();
+        let listed: Vec<&str> = reasons.iter().map(String::as_str).take(MAX_REASONS).collect();
         messages.push(Message::text(Role::Assistant, heard.text));
         messages.push(Message::text(
             Role::User,
-            format!("The outputs do not bear this out:\n- {}\nWrite it anew without that.", told.join("\n- ")),
+            format!("The outputs do not bear this out:\n- {}\nWrite it anew without that.", listed.join("\n- ")),
         ));
     }
     let first = reasons.first().map_or("", String::as_str);

@@ -121,8 +121,8 @@ impl Memory {
     /// reserved as a whole when its thread starts, so that nothing else can use the space.
     fn bound(self, stack: u64) -> io::Result<()> {
         let Some(most) = self.most else { return Ok(()) };
-        let room = if stack > 0 { stack.min(OWN_STACK) + OF_A_THREAD } else { 0 };
-        Resource::AS.set(most + room, most + OWN_STACK + OF_A_THREAD)
+        let extra = if stack > 0 { stack.min(OWN_STACK) + OF_A_THREAD } else { 0 };
+        Resource::AS.set(most + extra, most + OWN_STACK + OF_A_THREAD)
     }
 }
 

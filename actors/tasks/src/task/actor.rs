@@ -218,7 +218,7 @@ impl TaskActor {
     fn perform(&mut self, then: Effect) {
         match then {
             Effect::Abort(job) => drop(job),
-            Effect::Tell(events) => self.options.publisher.publish_transient(events),
+            Effect::Publish(events) => self.options.publisher.publish_transient(events),
             Effect::Reply(reply) => reply(Ok(())),
             Effect::Forget(id) => drop(self.live.remove(&id)),
             Effect::Answered(key) => {

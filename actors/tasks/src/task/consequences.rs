@@ -181,7 +181,7 @@ impl TaskActor {
             && let Some(buffer) = self.runner.buffers.find(&id)
         {
             buffer.close();
-            transaction.tells.extend(events::unpublished(&buffer, buffer.unpublished(), now));
+            transaction.published_events.extend(events::unpublished(&buffer, buffer.unpublished(), now));
         }
         match outcome {
             JobOutcome::Planned { view, next } => self.proceed(&id, view, next, &mut transaction),

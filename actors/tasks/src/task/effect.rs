@@ -10,7 +10,7 @@ use muster_core::event::Event;
 pub(super) enum Effect {
     /// Drops a step.
     Abort(Job),
-    Tell(Vec<Event>),
+    Publish(Vec<Event>),
     /// Starts a step.
     Begin(Box<Begin>),
     /// Replies to a caller, also if the decision could not be stored.

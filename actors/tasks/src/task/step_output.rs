@@ -117,8 +117,8 @@ impl StepOutputBuffer {
         }
         match event {
             StepEvent::Delta(text) => {
-                let room = MAX_PARTIAL - state.partial.len().min(MAX_PARTIAL);
-                state.partial.push_str(cut(text, room));
+                let left = MAX_PARTIAL - state.partial.len().min(MAX_PARTIAL);
+                state.partial.push_str(cut(text, left));
             }
             StepEvent::Log(level, text) => state.line(level, cut(text, MAX_LINE), now),
         }

@@ -22,7 +22,7 @@ pub(super) struct Transaction {
     touched: BTreeMap<Arc<str>, Touched>,
     pub(super) ops: Vec<Op>,
     pub(super) aborts: Vec<Effect>,
-    pub(super) tells: Vec<event::Event>,
+    pub(super) published_events: Vec<event::Event>,
     pub(super) begins: Vec<Effect>,
     pub(super) replies: Vec<Effect>,
 }
@@ -117,7 +117,7 @@ impl TaskActor {
             if let Some(buffer) = self.runner.buffers.find(id) {
                 let partial = buffer.close();
                 entry.task.record.partial = Some(partial).filter(|text| !text.is_empty());
-                transaction.tells.extend(events::unpublished(&buffer, buffer.unpublished(), now));
+                transaction.published_events.extend(events::unpublished(&buffer, buffer.unpublished(), now));
             }
             transaction.aborts.push(Effect::Abort(job));
         }
@@ -135,8 +135,8 @@ impl TaskActor {
         for (id, each) in touched {
             self.seal_task(id, each, &mut transaction, &mut forget);
         }
-        if !transaction.tells.is_empty() {
-            then.push(Effect::Tell(transaction.tells));
+        if !transaction.published_events.is_empty() {
+            then.push(Effect::Publish(transaction.published_events));
         }
         then.extend(transaction.begins);
         then.extend(transaction.replies);
@@ -154,11 +154,11 @@ impl TaskActor {
         let now = self.now();
         let Some(entry) = self.live.entries.get_mut(&id) else { return };
         transaction
-            .tells
+            .published_events
             .extend(entries.iter().map(|each| events::of(each, (&id, &entry.task.record.agent), &entry.owner)));
         let progress = &entry.task.record.progress;
         if before != (progress.percent, progress.completed_steps) {
-            transaction.tells.push(events::progress(&entry.task.record, &entry.owner, now));
+            transaction.published_events.push(events::progress(&entry.task.record, &entry.owner, now));
         }
         if let Err(error) = stored::ops(&mut entry.task, entry.args_apart, entries, &mut transaction.ops) {
             // Every part of it is bounded, so this is a bug; continuing would publish what is not stored.

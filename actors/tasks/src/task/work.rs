@@ -145,7 +145,7 @@ pub enum Level {
 pub struct StepSink {
     /// Cancelled with the step.
     pub cancel: CancellationToken,
-    tell: Arc<dyn Fn(StepEvent<'_>) + Send + Sync>,
+    emit: Arc<dyn Fn(StepEvent<'_>) + Send + Sync>,
 }
 
 /// Output of a step.
@@ -158,16 +158,16 @@ pub enum StepEvent<'a> {
 }
 
 impl StepSink {
-    pub fn new(cancel: CancellationToken, tell: impl Fn(StepEvent<'_>) + Send + Sync + 'static) -> Self {
-        Self { cancel, tell: Arc::new(tell) }
+    pub fn new(cancel: CancellationToken, emit: impl Fn(StepEvent<'_>) + Send + Sync + 'static) -> Self {
+        Self { cancel, emit: Arc::new(emit) }
     }
 
     pub fn log(&self, level: Level, text: &str) {
-        (self.tell)(StepEvent::Log(level, text));
+        (self.emit)(StepEvent::Log(level, text));
     }
 
     pub fn delta(&self, text: &str) {
-        (self.tell)(StepEvent::Delta(text));
+        (self.emit)(StepEvent::Delta(text));
     }
 }
 

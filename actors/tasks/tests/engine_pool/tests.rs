@@ -301,9 +301,9 @@ fn orphan() {
     assert_eq!(frame(), r#"{"value":7}"#);
     input.write_all(&echo(2, b"{}")).unwrap();
     drop(input);
-    let (tell, told) = std::sync::mpsc::channel();
-    std::thread::spawn(move || tell.send(child.wait().unwrap()));
-    assert!(told.recv_timeout(Duration::from_secs(30)).expect("it ends").success());
+    let (exited, exit) = std::sync::mpsc::channel();
+    std::thread::spawn(move || exited.send(child.wait().unwrap()));
+    assert!(exit.recv_timeout(Duration::from_secs(30)).expect("it ends").success());
 }
 
 fn stopped_busy() {

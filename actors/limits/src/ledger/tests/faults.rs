@@ -123,7 +123,7 @@ fn while_the_store_fails_the_journal_keeps_everything() {
         assert_eq!(sums(&ledger, "key_1").await, (1, 5, 0));
         site.revive();
         test_world::after(Duration::from_secs(6)).await;
-        assert_eq!(ledger.status().await.unwrap().unsaved, 0, "carried over in time, without being told");
+        assert_eq!(ledger.status().await.unwrap().unsaved, 0, "written at the interval, without a request");
         test_world::until(|| ledger.journal().bytes == 0).await;
     });
 }

@@ -57,11 +57,11 @@ pub(in crate::agent) fn verdict(agent: &Agent, call: &ToolCall) -> Verdict {
     };
     match engine.accept(input.clone()) {
         Ok(_) => Verdict::Runs(engine, input),
-        Err(failure) => Verdict::Refused(told(&failure)),
+        Err(failure) => Verdict::Refused(describe(&failure)),
     }
 }
 
-fn told(failure: &Failure) -> String {
+fn describe(failure: &Failure) -> String {
     let Failure::Invalid { problems } = failure else { return failure.to_string() };
     let lines =
         problems.iter().take(MAX_PROBLEMS).map(|problem| format!("{} {}", problem.loc.join("."), problem.message));

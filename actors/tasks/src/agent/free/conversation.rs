@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::calls::{Verdict, verdict};
 use crate::agent::agents::Agent;
 use crate::agent::history::{Asked, Past, Ran};
-use crate::agent::prompt::{HOUSE, cut, task};
+use crate::agent::prompt::{COMMON_RULES, cut, task};
 use crate::agent::steer::Steered;
 use crate::agent::work::AgentOptions;
 use crate::task::View;
@@ -30,7 +30,7 @@ pub(super) fn build(
             task(view, &Value::Object(steered.params.clone())),
         ],
         round: None,
-        told: 0,
+        included: 0,
         texts: outputs(past, options),
     };
     for (at, past) in past.iter().enumerate() {
@@ -70,7 +70,7 @@ struct Talk<'a> {
     /// The model's last answer, until all its calls are answered.
     round: Option<Round>,
     /// Number of instructions included so far.
-    told: usize,
+    included: usize,
     /// The text for each finished step's output, by its index.
     texts: Vec<Option<String>>,
 }
@@ -135,14 +135,14 @@ impl Talk<'_> {
 
     /// Adds the instructions applied when this many steps were finished.
     fn instructions(&mut self, finished: usize) {
-        while let Some(instruction) = self.view.instructions.get(self.told) {
+        while let Some(instruction) = self.view.instructions.get(self.included) {
             let joined = instruction.joined_after.and_then(|after| usize::try_from(after).ok());
             if joined.unwrap_or(self.view.done.len()) > finished {
                 return;
             }
             let text = format!("The operator redirects you:\n{}", cut(&instruction.text, MAX_INSTRUCTION));
             self.messages.push(Message::text(Role::User, text));
-            self.told += 1;
+            self.included += 1;
         }
     }
 }

@@ -51,13 +51,13 @@ pub(super) fn check(facts: &Facts, prose: &str) -> Vec<String> {
 fn judge(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<String>) {
     let claims = claims::read(block.text);
     let sources: Vec<&Source> = named.iter().filter_map(|at| facts.sources.get(*at)).collect();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut unnamed = None;
     for claim in &claims {
         if reasons.len() >= MAX_REASONS {
             return;
         }
-        if facts.is_own_word(claim) || !told.insert(claim.words().to_owned()) {
+        if facts.is_own_word(claim) || !reported.insert(claim.words().to_owned()) {
             continue;
         }
         let here = sources.iter().any(|source| source.bears(claim));

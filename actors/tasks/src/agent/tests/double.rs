@@ -26,7 +26,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn told(self, engine: &'static str, answer: Result<Value, Error>) -> Self {
+    pub(super) fn with_answer(self, engine: &'static str, answer: Result<Value, Error>) -> Self {
         self.answers.lock().unwrap().entry(engine).or_default().push_back(answer);
         self
     }
@@ -49,9 +49,9 @@ impl Bench {
         self.calls.lock().unwrap().push((call.engine.id, call.input.clone()));
         *self.behalf.lock().unwrap() = Some(call.behalf);
         call.engine.accept(call.input).map_err(refused)?;
-        let told = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
+        let with_answer = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
         let outputs = || call.engine.fields().outputs.iter().map(|field| (field.name.clone(), sample(&field.kind)));
-        let output = told.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
+        let output = with_answer.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
         Ok(EngineAnswer { output, warnings: Vec::new(), took: Duration::from_millis(2) })
     }
 }

@@ -126,8 +126,8 @@ impl Driver {
         let ask = StepAsk { key, attempt: self.attempt, spec, view: Arc::new(self.view.clone()) };
         let heard: Arc<Mutex<String>> = Arc::default();
         let ear = Arc::clone(&heard);
-        let desk = StepSink::new(CancellationToken::new(), move |told| {
-            if let StepEvent::Delta(text) = told {
+        let desk = StepSink::new(CancellationToken::new(), move |with_answer| {
+            if let StepEvent::Delta(text) = with_answer {
                 ear.lock().unwrap().push_str(text);
             }
         });

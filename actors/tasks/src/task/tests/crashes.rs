@@ -202,7 +202,7 @@ fn a_panic_of_the_actor_under_load_loses_no_accepted_task() {
         assert!(tree.snapshot()[0].restarts >= 3 && refused < 100, "{refused} were refused");
         bench.tasks.up().await;
         let restarts = usize::try_from(tree.snapshot()[0].restarts).unwrap();
-        assert_eq!(bench.feed.losses(), restarts, "what died with an actor was not told: followers begin anew");
+        assert_eq!(bench.feed.losses(), restarts, "output lost with an actor begins a new epoch");
         for id in &accepted {
             let done = bench.is(id, Status::Succeeded).await;
             assert_eq!(done.progress.completed_steps, 2);
@@ -225,6 +225,6 @@ fn who_waits_for_a_change_outlives_the_actor() {
             test_world::until(|| bench.work.begun().len() == 2).await;
         };
         let (seen, ()) = futures::join!(waits, dies);
-        assert!(seen.unwrap().recovered, "it was told what the next one did");
+        assert!(seen.unwrap().recovered, "it received the change made by the next actor");
     });
 }
