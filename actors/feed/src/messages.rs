@@ -13,12 +13,14 @@ use muster_core::{Error, Millis};
 /// A page of a channel's history.
 #[derive(Debug, Clone)]
 pub struct HistoryPage {
+    /// Name of the channel.
     pub channel: Arc<str>,
     /// Current position of the channel.
     pub position: Position,
     /// `Ok` if `publications` begins directly after the requested position; otherwise it begins with the oldest one
     /// kept.
     pub recovered: Result<(), RecoveryFailure>,
+    /// The publications, oldest first.
     pub publications: Vec<Arc<Publication>>,
     /// Whether further publications follow.
     pub more: bool,
@@ -27,6 +29,7 @@ pub struct HistoryPage {
 /// Why there is no history.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HistoryError {
+    /// The viewer may not read the channel.
     Refused(Refused),
     /// The hub is not available.
     Down(Error),
@@ -37,6 +40,7 @@ pub enum HistoryError {
 pub struct Present {
     /// `usr_…`, `key_…` or `dev_…`.
     pub user: Arc<str>,
+    /// Number of its connections that are subscribed.
     pub connections: usize,
     /// Time of the oldest of these subscriptions.
     pub since: Millis,
@@ -45,19 +49,28 @@ pub struct Present {
 /// Statistics of a channel in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChannelStats {
+    /// Name of the channel.
     pub channel: Arc<str>,
+    /// Last published offset.
     pub offset: u64,
+    /// Number of publications in the history.
     pub history: usize,
+    /// Size of the history, in bytes.
     pub bytes: usize,
+    /// Number of subscriptions.
     pub subscribers: usize,
 }
 
 /// Figures for status and metrics.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedStats {
+    /// Base of the epochs of durable channels.
     pub epoch: String,
+    /// Number of channels in memory.
     pub channels: usize,
+    /// Number of attached shards.
     pub shards: usize,
+    /// Number of subscriptions.
     pub subscriptions: usize,
     /// Publications since the start, counted once per channel.
     pub published: u64,
@@ -65,6 +78,7 @@ pub struct FeedStats {
     pub delivered: u64,
     /// Publications in all histories.
     pub history: usize,
+    /// Size of all histories, in bytes.
     pub history_bytes: usize,
     /// Snapshots requested and not replied to.
     pub asked: usize,
@@ -78,6 +92,7 @@ pub struct FeedStats {
     pub transient_lost: u64,
     /// Why events remain in the outbox, if they do: the journal cannot be written.
     pub stuck: Option<String>,
+    /// Figures of the feed's journal.
     pub journal: JournalStats,
 }
 

@@ -24,7 +24,9 @@ pub struct Limits {
     /// apply separately to durable and transient histories; the next two apply to transient channels of single
     /// resources.
     pub channels: usize,
+    /// Maximum number of transient channels of single resources in memory.
     pub transient_channels: usize,
+    /// Maximum size of their histories, in bytes.
     pub transient_bytes: usize,
     /// Maximum number of events queued for the hub; further ones remain in the outbox.
     pub waiting_events: usize,
@@ -46,6 +48,7 @@ pub struct Limits {
     pub checkpoint_every: Duration,
     /// Maximum size of the journal, in bytes; beyond it the oldest history is dropped.
     pub journal_bytes: u64,
+    /// Options of the journal.
     pub journal: JournalOptions,
 }
 
@@ -79,13 +82,16 @@ impl Default for Limits {
 /// Options of the feed.
 #[derive(Clone)]
 pub struct FeedOptions {
+    /// Store with the outbox and the offsets.
     pub store: StoreHandle,
     /// Folder of the journal, for its exclusive use.
     pub folder: PathBuf,
+    /// Source of time.
     pub clock: Clock,
     /// Identifies the boot of the machine. If it is unchanged, everything written is still there, synced or not; if it
     /// is different or unknown, only a clean shutdown proves that nothing is missing.
     pub boot_id: Option<String>,
+    /// Bounds of the feed.
     pub limits: Limits,
 }
 

@@ -25,15 +25,19 @@ pub struct ConnId(pub u64);
 /// An event on a channel, encoded once for all subscribers.
 #[derive(Debug)]
 pub struct Publication {
+    /// Name of the channel.
     pub channel: Arc<str>,
     /// Gapless within channel and epoch; the first is 1.
     pub offset: u64,
     /// Name of the event, such as `incident.updated`.
     pub name: Arc<str>,
+    /// Attributes by which subscriptions filter.
     pub traits: EventAttributes,
+    /// Delivery priority.
     pub priority: Priority,
     /// What happens to it for subscribers that are too slow.
     pub loss: DropPolicy,
+    /// Time of the event.
     pub at: Millis,
     /// The frame: `{"ch":…,"off":…,"ev":…,"ts":…,"eid":…,"data":…}`.
     pub json: Bytes,
@@ -60,6 +64,7 @@ pub enum RecoveryFailure {
 }
 
 impl RecoveryFailure {
+    /// Returns the name used in the protocol.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gap => "gap",
@@ -72,20 +77,26 @@ impl RecoveryFailure {
 /// A subscription request.
 #[derive(Debug, Clone)]
 pub struct SubscribeRequest {
+    /// Shard of the connection.
     pub shard: ShardId,
+    /// The connection.
     pub conn: ConnId,
     /// Returned with the reply.
     pub tag: u64,
+    /// Name of the channel.
     pub channel: String,
+    /// Position from which to resume.
     pub since: Option<Position>,
     /// Whether the state is requested if the subscriber cannot resume.
     pub snapshot: bool,
+    /// The subscriber.
     pub viewer: Viewer,
 }
 
 /// A successful subscription.
 #[derive(Debug, Clone)]
 pub struct Subscribed {
+    /// Name of the channel.
     pub channel: Arc<str>,
     /// Position of the subscriber after `missed` or `state`.
     pub position: Position,
@@ -93,6 +104,7 @@ pub struct Subscribed {
     pub recovered: Result<(), RecoveryFailure>,
     /// Whether the request contained a position.
     pub resumed: bool,
+    /// Publications since the requested position.
     pub missed: Vec<Arc<Publication>>,
     /// State of the channel, if it was requested and the feature provides one.
     pub state: Option<Vec<StateItem>>,
@@ -105,6 +117,7 @@ pub struct Subscribed {
 /// Why a subscription was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
+    /// The channel does not exist for the viewer, or its feature is unavailable.
     Denied(Denied),
     /// The permission required by the channel.
     Forbidden(&'static str),
@@ -118,11 +131,34 @@ pub enum Delivery {
     /// A publication for all subscribers of its channel.
     Publication(Arc<Publication>),
     /// The latest value of a key of a channel that only delivers those.
-    Latest { channel: Arc<str>, key: Arc<str>, offset: u64, json: Bytes },
+    Latest {
+        /// Name of the channel.
+        channel: Arc<str>,
+        /// Key of the value.
+        key: Arc<str>,
+        /// Offset of the value.
+        offset: u64,
+        /// The frame.
+        json: Bytes,
+    },
     /// Reply to a [`SubscribeRequest`].
-    Subscribed { conn: ConnId, tag: u64, answer: Result<Box<Subscribed>, Refused> },
+    Subscribed {
+        /// The connection that subscribed.
+        conn: ConnId,
+        /// Tag of the request.
+        tag: u64,
+        /// The subscription, or why there is none.
+        answer: Result<Box<Subscribed>, Refused>,
+    },
     /// The hub ended a subscription, for example because the channel's resource was deleted.
-    Unsubscribed { conn: ConnId, channel: Arc<str>, reason: &'static str },
+    Unsubscribed {
+        /// The connection.
+        conn: ConnId,
+        /// Name of the channel.
+        channel: Arc<str>,
+        /// Reason reported to the client.
+        reason: &'static str,
+    },
     /// The hub was restarted: all connections of the shard must subscribe again.
     Reset,
 }

@@ -31,13 +31,16 @@ pub enum Retention {
 /// Whether a feature provides the channel's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
+    /// A feature provides it.
     Provided,
+    /// The channel has no state.
     None,
 }
 
 /// Who may subscribe, in addition to the permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
+    /// Everyone with the permission.
     Everyone,
     /// Only the principal whose identifier is in the channel's name.
     Own,
@@ -53,10 +56,15 @@ pub enum Audience {
 pub struct ChannelRule {
     /// An exact name, `name:{id}` or `name:{id}:suffix`.
     pub pattern: &'static str,
+    /// Permission required to subscribe.
     pub permission: Permission,
+    /// What the channel delivers.
     pub kind: ChannelKind,
+    /// Whether the history survives a restart.
     pub keeping: Retention,
+    /// Whether a feature provides the channel's state.
     pub state: State,
+    /// Who may subscribe in addition to the permission.
     pub audience: Audience,
 }
 
@@ -78,18 +86,21 @@ impl ChannelRule {
         Self { kind: ChannelKind::Latest, keeping: Retention::Memory, ..Self::log(pattern, permission) }
     }
 
+    /// Declares that no feature provides the state.
     #[must_use]
     pub const fn without_state(mut self) -> Self {
         self.state = State::None;
         self
     }
 
+    /// Restricts the channel to the principal in its name.
     #[must_use]
     pub const fn own(mut self) -> Self {
         self.audience = Audience::Own;
         self
     }
 
+    /// Also admits the resource in the channel's name.
     #[must_use]
     pub const fn and_resource(mut self) -> Self {
         self.audience = Audience::Resource;
@@ -103,6 +114,7 @@ impl ChannelRule {
         self
     }
 
+    /// Declares that the history does not survive a restart.
     #[must_use]
     pub const fn in_memory(mut self) -> Self {
         self.keeping = Retention::Memory;
@@ -211,6 +223,7 @@ const fn of_owners(rule: ChannelRule) -> ChannelRule {
 pub struct Rules(Vec<ChannelRule>);
 
 impl Rules {
+    /// Creates the table.
     pub fn new(rules: Vec<ChannelRule>) -> Self {
         Self(rules)
     }

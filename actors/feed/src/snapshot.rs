@@ -8,14 +8,18 @@ use muster_core::principal::Viewer;
 /// An item of a channel's state, as in the reply to `subscribe`.
 #[derive(Debug, Clone, Serialize)]
 pub struct StateItem {
+    /// Identifier of the item.
     pub id: String,
+    /// Version of the item.
     pub version: u64,
+    /// The item as JSON.
     pub data: Box<RawValue>,
 }
 
 /// Why a channel is not available. Both a missing channel and one that the viewer must not know of are `NotFound`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denied {
+    /// The channel does not exist, or the viewer must not know of it.
     NotFound,
     /// The feature is not available.
     Unavailable,
@@ -24,8 +28,11 @@ pub enum Denied {
 /// A request for a channel's state.
 #[derive(Debug)]
 pub struct SnapshotRequest {
+    /// Name of the channel.
     pub channel: String,
+    /// The viewer.
     pub viewer: Viewer,
+    /// Where to send the reply.
     pub reply: SnapshotReply,
 }
 
@@ -34,6 +41,7 @@ pub struct SnapshotRequest {
 pub struct SnapshotReply(Box<dyn FnOnce(Result<Vec<StateItem>, Denied>) + Send>);
 
 impl SnapshotReply {
+    /// Creates a reply channel.
     pub fn new(send: impl FnOnce(Result<Vec<StateItem>, Denied>) + Send + 'static) -> Self {
         Self(Box::new(send))
     }
@@ -53,5 +61,6 @@ impl std::fmt::Debug for SnapshotReply {
 /// A feature that provides the state of channels. Requests do not wait; a feature that is down replies `Unavailable`
 /// immediately.
 pub trait SnapshotSource: Send + Sync + std::fmt::Debug {
+    /// Requests the state of a channel. Must not wait.
     fn ask(&self, ask: SnapshotRequest);
 }

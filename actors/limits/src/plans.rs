@@ -10,7 +10,9 @@ use super::rule::{Rule, Window};
 /// A limit, or none. Written as a number, or as `"unlimited"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
+    /// At most this amount.
     Limited(u64),
+    /// No limit.
     Unlimited,
 }
 
@@ -44,12 +46,17 @@ impl<'de> Deserialize<'de> for Quota {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlanLimits {
+    /// Requests in any minute.
     pub requests_per_minute: Option<Quota>,
+    /// Requests in any hour.
     pub requests_per_hour: Option<Quota>,
     /// A day is the last 24 hours, rolling.
     pub requests_per_day: Option<Quota>,
+    /// Tokens in any minute.
     pub tokens_per_minute: Option<Quota>,
+    /// Tokens in any hour.
     pub tokens_per_hour: Option<Quota>,
+    /// Tokens in any 24 hours.
     pub tokens_per_day: Option<Quota>,
 }
 
@@ -94,9 +101,13 @@ impl PlanLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, from = "SetPlansA")]
 pub struct PlansA {
+    /// Limits of the plan `free`.
     pub free: PlanLimits,
+    /// Limits of the plan `starter`.
     pub starter: PlanLimits,
+    /// Limits of the plan `pro`.
     pub pro: PlanLimits,
+    /// Limits of the plan `enterprise`.
     pub enterprise: PlanLimits,
 }
 
@@ -104,8 +115,11 @@ pub struct PlansA {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, from = "SetPlansB")]
 pub struct PlansB {
+    /// Limits of the plan `free`.
     pub free: PlanLimits,
+    /// Limits of the plan `pro`.
     pub pro: PlanLimits,
+    /// Limits of the plan `enterprise`.
     pub enterprise: PlanLimits,
 }
 
@@ -186,9 +200,13 @@ impl Default for PlansB {
 pub struct AgentLimits {
     /// Health and status; reads of agents, tasks, keys and governance; WebSocket handshakes.
     pub health: Quota,
+    /// Chat completions.
     pub chat: Quota,
+    /// Runs and controls of agents' tasks.
     pub agents: Quota,
+    /// Semantic memory.
     pub memory: Quota,
+    /// Direct calls of engines.
     pub engines: Quota,
 }
 
@@ -208,8 +226,11 @@ impl Default for AgentLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitTable {
+    /// Plans of interface A.
     pub plan_a: PlansA,
+    /// Plans of interface B.
     pub plan_b: PlansB,
+    /// Limits of the agent platform.
     pub agent: AgentLimits,
     /// Requests per minute of the medical interface, per key.
     pub medical: Quota,

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
+    /// Requests.
     Requests,
+    /// Tokens.
     Tokens,
 }
 
@@ -16,14 +18,19 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
+    /// 60 seconds.
     Minute,
+    /// 60 minutes.
     Hour,
+    /// 24 hours.
     Day,
 }
 
 impl Window {
+    /// All windows, the shortest first.
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
+    /// Returns the length in milliseconds.
     pub const fn millis(self) -> u64 {
         match self {
             Self::Minute => 60_000,
@@ -32,6 +39,7 @@ impl Window {
         }
     }
 
+    /// Returns the length.
     pub const fn length(self) -> Duration {
         Duration::from_millis(self.millis())
     }
@@ -40,16 +48,21 @@ impl Window {
 /// At most `limit` of `unit` in any span of the window's length. A limit of 0 rejects everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Rule {
+    /// What is counted.
     pub unit: Unit,
+    /// The rolling window.
     pub window: Window,
+    /// Maximum amount in the window.
     pub limit: u64,
 }
 
 impl Rule {
+    /// Creates a rule for requests.
     pub const fn requests(limit: u64, window: Window) -> Self {
         Self { unit: Unit::Requests, window, limit }
     }
 
+    /// Creates a rule for tokens.
     pub const fn tokens(limit: u64, window: Window) -> Self {
         Self { unit: Unit::Tokens, window, limit }
     }
@@ -73,15 +86,21 @@ impl Rule {
 pub enum Category {
     /// Health, status, reads of agents, tasks, keys and governance, WebSocket handshakes.
     Health,
+    /// Chat completions of the agent platform.
     Chat,
     /// Users of the disaster network.
     Person,
     /// Devices of the disaster network.
     Device,
+    /// Runs and controls of agents' tasks.
     Agents,
+    /// Semantic memory.
     Memory,
+    /// Direct calls of engines.
     Engines,
+    /// The medical interface.
     Medical,
+    /// Login attempts.
     Login,
     /// Interface A, by plan.
     PlanA,
@@ -90,6 +109,7 @@ pub enum Category {
 }
 
 impl Category {
+    /// All categories.
     pub const ALL: [Self; 11] = [
         Self::Health,
         Self::Chat,
@@ -104,6 +124,7 @@ impl Category {
         Self::PlanB,
     ];
 
+    /// Returns the name used in stored keys.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Health => "health",

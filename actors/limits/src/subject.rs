@@ -41,6 +41,7 @@ impl Subject {
         self.kind == SubjectKind::Principal
     }
 
+    /// Returns the name used in stored keys.
     pub fn as_str(&self) -> &str {
         &self.name
     }
@@ -68,7 +69,9 @@ fn bounded(name: &str) -> Arc<str> {
 /// Identifies a bucket: subject and category.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BucketKey {
+    /// The subject.
     pub subject: Subject,
+    /// The category.
     pub category: Category,
 }
 

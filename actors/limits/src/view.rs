@@ -7,6 +7,7 @@ use super::rule::{Rule, Unit};
 /// State of a rule for a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RuleView {
+    /// The rule.
     pub rule: Rule,
     /// Amount that can still be admitted now.
     pub remaining: u64,
@@ -19,6 +20,7 @@ pub struct RuleView {
 /// State of every rule that applied to a request. Empty if the subject is unlimited: then no headers are sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LimitView {
+    /// State of each rule.
     pub rules: Vec<RuleView>,
 }
 

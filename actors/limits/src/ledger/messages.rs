@@ -18,9 +18,11 @@ use muster_core::{Error, Kind, Millis};
 pub struct Entry<'a> {
     /// Time at which it ended; determines its day and month.
     pub at: Millis,
+    /// Identifier of the API key or user that is charged.
     pub key_id: &'a str,
     /// The model that answered, or the requested one if none did.
     pub model_id: &'a str,
+    /// Outcome of the call.
     pub outcome: Outcome,
     /// Usage of what was delivered.
     pub usage: Usage,
@@ -32,9 +34,13 @@ pub struct Entry<'a> {
 /// no budget.
 #[derive(Debug, Clone)]
 pub struct Reserve {
+    /// Identifier of the API key or user that is charged.
     pub key_id: String,
+    /// Budget of the key.
     pub key_limit: Option<u64>,
+    /// Identifier of the model.
     pub model_id: String,
+    /// Budget of the model.
     pub model_limit: Option<u64>,
     /// Maximum estimated cost of the call.
     pub nanos: u64,
@@ -43,17 +49,22 @@ pub struct Reserve {
 /// A budget that is insufficient for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exhausted {
+    /// The budget that is insufficient.
     pub which: Budget,
+    /// Amount spent this month.
     pub spent_nanos: u64,
     /// Reserved for calls in progress.
     pub held_nanos: u64,
+    /// The budget.
     pub limit_nanos: u64,
+    /// Start of the next month.
     pub resets_at: Millis,
 }
 
 /// Why nothing was reserved.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
+    /// A budget is insufficient.
     Exhausted(Exhausted),
     /// The ledger is restarting, overloaded, or cannot write.
     Error(Error),
@@ -145,9 +156,11 @@ impl Entry<'_> {
 pub struct Query {
     /// `None` for all keys.
     pub key_id: Option<String>,
+    /// First day.
     pub from_day: Day,
     /// Inclusive.
     pub to_day: Day,
+    /// `None` for all models.
     pub model: Option<String>,
 }
 
@@ -162,9 +175,13 @@ impl Query {
 /// A usage row and what it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UsageRow {
+    /// Day, in UTC.
     pub day: Day,
+    /// Identifier of the API key or user.
     pub key_id: String,
+    /// Identifier of the model.
     pub model_id: String,
+    /// Sums over the calls.
     #[serde(flatten)]
     pub row: Row,
 }
@@ -172,18 +189,22 @@ pub struct UsageRow {
 /// State of a budget, in billionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BudgetView {
+    /// Amount spent this month.
     pub spent_nanos: u64,
     /// Reserved for calls in progress.
     pub held_nanos: u64,
     /// `None` if there is no budget.
     pub limit_nanos: Option<u64>,
+    /// Start of the next month.
     pub resets_at: Millis,
 }
 
 /// The budgets of a key and of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Budgets {
+    /// Budget of the key.
     pub key: BudgetView,
+    /// Budget of the model.
     pub model: BudgetView,
 }
 
@@ -192,6 +213,7 @@ pub struct Budgets {
 pub struct LedgerStatus {
     /// Records in memory.
     pub cached: usize,
+    /// Number of open holds.
     pub open_holds: usize,
     /// Rows that are in no checkpoint yet.
     pub unsaved: usize,

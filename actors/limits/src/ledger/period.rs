@@ -20,6 +20,7 @@ pub struct Day(pub u32);
 pub(super) struct Month(pub(super) u32);
 
 impl Day {
+    /// Returns the day of a time, in UTC.
     pub fn of(at: Millis) -> Self {
         Self(u32::try_from(at.0 / DAY_MS).unwrap_or(u32::MAX))
     }
@@ -29,6 +30,7 @@ impl Day {
         Millis::parse_rfc3339(&format!("{text}T00:00:00Z")).map(Self::of).filter(|day| day.to_string() == text)
     }
 
+    /// Returns the day this number of days earlier.
     #[must_use]
     pub fn minus(self, days: u32) -> Self {
         Self(self.0.saturating_sub(days))

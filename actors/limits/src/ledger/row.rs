@@ -9,7 +9,9 @@ use super::period::Day;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// The call succeeded.
     Ok,
+    /// The call failed.
     Failed,
     /// The caller disconnected.
     Cancelled,
@@ -20,9 +22,13 @@ pub enum Outcome {
 pub struct Row {
     /// All calls, including those that failed or were cancelled.
     pub requests: u64,
+    /// Failed calls.
     pub failed: u64,
+    /// Cancelled calls.
     pub cancelled: u64,
+    /// Prompt tokens.
     pub prompt_tokens: u64,
+    /// Completion tokens.
     pub completion_tokens: u64,
     /// Calls whose usage was counted by this server, not reported by the provider.
     pub estimated_requests: u64,
@@ -61,6 +67,8 @@ pub(super) struct RowKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Budget {
+    /// The budget of an API key.
     Key,
+    /// The budget of a model.
     Model,
 }

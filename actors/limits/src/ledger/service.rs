@@ -32,6 +32,7 @@ pub struct LedgerOptions {
     pub sweep_every: Duration,
     /// Maximum number of concurrent reservations and queries.
     pub mailbox: usize,
+    /// Options of the journal.
     pub journal: JournalOptions,
 }
 

@@ -16,7 +16,9 @@ use muster_core::Error;
 /// An admission request. All its rules are checked, and none is charged unless all admit it.
 #[derive(Debug, Clone)]
 pub struct Admit {
+    /// The bucket.
     pub key: BucketKey,
+    /// The rules to check.
     pub rules: Arc<[Rule]>,
     /// Estimated usage of the call; only used if a rule counts tokens.
     pub estimate: Estimate,
@@ -27,12 +29,16 @@ pub struct Admit {
 /// The decision about a request.
 #[derive(Debug)]
 pub enum Decision {
+    /// The request is admitted and charged.
     Admitted {
+        /// State of the rules after the charge.
         view: LimitView,
         /// To be settled, if tokens were reserved.
         reservation: Option<Reservation>,
     },
+    /// The request is rejected and not charged.
     Refused {
+        /// State of the rules.
         view: LimitView,
         /// Whole seconds, at least 1: the longest wait of the rejecting rules. If a rule's limit is too small for the
         /// request it is the window's length, and waiting does not help: compare with `which.limit`.
@@ -86,7 +92,9 @@ impl Message for Peek {
 /// A reply that is sent immediately, or when the charge is durable. The latter costs a task, the former nothing.
 #[derive(Debug)]
 pub enum Reply<T> {
+    /// The reply is available.
     Now(Result<T, Error>),
+    /// The reply is sent once the charge is durable.
     Later(oneshot::Receiver<Result<T, Error>>),
 }
 
