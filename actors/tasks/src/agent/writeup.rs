@@ -130,7 +130,7 @@ fn opening(
     options: AgentOptions,
 ) -> Vec<Message> {
     let system = format!(
-        "{}\n\nWrite the result of the task from the outputs below, in Markdown, briefly. {HOUSE} In each paragraph name \
+        "{}\n\nWrite the result of the task from the outputs below, in Markdown, briefly. {COMMON_RULES} In each paragraph name \
          the engine that its figures are from, as `{}`; give figures as they are, or rounded. Where the outputs do not \
          answer the task, say so.",
         agent.system_prompt,

@@ -54,7 +54,7 @@ fn system(agent: &Agent, steps_left: usize) -> String {
     let plan: Vec<&str> = agent.plan.iter().map(|step| step.engine.id).collect();
     format!(
         "{}\n\nYou are {}: {} Work on the task with your tools; they are engines that compute. They are often called in \
-         this order: {}. {HOUSE} You have {steps_left} steps left, a call of a tool being one. Once you have what the \
+         this order: {}. {COMMON_RULES} You have {steps_left} steps left, a call of a tool being one. Once you have what the \
          task needs, call `finish`.",
         agent.system_prompt,
         agent.name,
