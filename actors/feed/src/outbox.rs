@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use muster_store::{Batch, Order, Record, Scan, Store, StoreError, Tree};
+use muster_store::{Batch, PageRequest, Record, Store, StoreError, Tree};
 
 use muster_core::Millis;
 use muster_core::event::Event;
@@ -78,10 +78,10 @@ impl Outbox {
 
     /// Reads a page.
     pub(super) fn read(&mut self, store: &dyn Store, reading: Reading) -> Result<Found, StoreError> {
-        let scan = Scan { prefix: Vec::new(), from: reading.from, limit: PAGE, order: Order::Ascending };
-        let page = store.scan(Tree::Outbox, &scan)?;
+        let mut entries = store.entries(Tree::Outbox, [], PageRequest::of(PAGE).starting_at(reading.from));
         let mut found = Found::default();
-        for (key, rec) in page.items {
+        for entry in entries.by_ref().take(PAGE) {
+            let (key, rec) = entry?;
             let id = String::from_utf8_lossy(&key).into_owned();
             if self.is_published(&id) {
                 continue;
@@ -96,7 +96,7 @@ impl Outbox {
                 }
             }
         }
-        found.next = page.next.map(|from| Reading { from: Some(from), until: reading.until });
+        found.next = entries.resume_at().map(|from| Reading { from: Some(from), until: reading.until });
         Ok(found)
     }
 
@@ -122,14 +122,6 @@ impl Outbox {
 
 /// Returns the identifiers of all events in the outbox.
 pub(super) fn ids(store: &dyn Store) -> Result<HashSet<String>, StoreError> {
-    let (mut ids, mut from) = (HashSet::new(), None);
-    loop {
-        let scan = Scan { prefix: Vec::new(), from, limit: 1_000, order: Order::Ascending };
-        let page = store.scan(Tree::Outbox, &scan)?;
-        ids.extend(page.items.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()));
-        from = page.next;
-        if from.is_none() {
-            return Ok(ids);
-        }
-    }
+    let id = |(key, _): (Vec<u8>, _)| String::from_utf8_lossy(&key).into_owned();
+    store.entries(Tree::Outbox, [], PageRequest::default()).map(|entry| entry.map(id)).collect()
 }

@@ -208,6 +208,9 @@ pub struct AgentLimits {
     pub memory: Quota,
     /// Direct calls of engines.
     pub engines: Quota,
+    /// Control of tasks (pause, resume, redirect, kill, one or many), over HTTP and sockets: a category of its own, so that
+    /// no number of runs keeps a kill from being heard.
+    pub control: Quota,
 }
 
 impl Default for AgentLimits {
@@ -218,6 +221,7 @@ impl Default for AgentLimits {
             agents: Quota::Limited(60),
             memory: Quota::Limited(300),
             engines: Quota::Limited(240),
+            control: Quota::Limited(600),
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use muster_store::{Batch, Record, Scan, Store, StoreError, Tree};
+use muster_store::{Batch, PageRequest, Rec, Record, Store, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::log::{Event, EventLog, SEGMENT, Spend};
@@ -181,22 +181,16 @@ impl Stored {
 }
 
 /// Returns all segments under a bucket's prefix, in order.
-fn resources(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, muster_store::Rec)>, StoreError> {
+fn resources(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, Rec)>, StoreError> {
     let prefix = with(prefix.to_vec(), SEGMENT_KEY, &[]);
-    let mut found = Vec::new();
-    let mut from = None;
-    loop {
-        let page = store.scan(Tree::Limits, &Scan { prefix: prefix.clone(), from, limit: 1_000, ..Scan::default() })?;
-        for (key, rec) in page.items {
-            let number = key.strip_prefix(prefix.as_slice()).and_then(|rest| <[u8; 8]>::try_from(rest).ok());
-            let number = number.ok_or_else(|| StoreError::Corrupt("limits: a key that no program wrote".to_owned()))?;
-            found.push((u64::from_be_bytes(number), rec));
-        }
-        match page.next {
-            Some(next) => from = Some(next),
-            None => return Ok(found),
-        }
-    }
+    let entries = store.entries(Tree::Limits, prefix.as_slice(), PageRequest::default());
+    let numbered = |entry: Result<(Vec<u8>, Rec), StoreError>| {
+        let (key, rec) = entry?;
+        let number = key.strip_prefix(prefix.as_slice()).and_then(|rest| <[u8; 8]>::try_from(rest).ok());
+        let number = number.ok_or_else(|| StoreError::Corrupt("limits: a key that no program wrote".to_owned()))?;
+        Ok((u64::from_be_bytes(number), rec))
+    };
+    entries.map(numbered).collect()
 }
 
 /// Returns the batch that stores the log, with a lease beyond it. `changed` are the segments to write, `gone` those to

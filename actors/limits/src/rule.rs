@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Requests.
     Requests,
-    /// Tokens.
     Tokens,
 }
 
@@ -18,19 +16,14 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
-    /// 60 seconds.
     Minute,
-    /// 60 minutes.
     Hour,
-    /// 24 hours.
     Day,
 }
 
 impl Window {
-    /// All windows, the shortest first.
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
-    /// Returns the length in milliseconds.
     pub const fn millis(self) -> u64 {
         match self {
             Self::Minute => 60_000,
@@ -39,7 +32,6 @@ impl Window {
         }
     }
 
-    /// Returns the length.
     pub const fn length(self) -> Duration {
         Duration::from_millis(self.millis())
     }
@@ -48,21 +40,16 @@ impl Window {
 /// At most `limit` of `unit` in any span of the window's length. A limit of 0 rejects everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Rule {
-    /// What is counted.
     pub unit: Unit,
-    /// The rolling window.
     pub window: Window,
-    /// Maximum amount in the window.
     pub limit: u64,
 }
 
 impl Rule {
-    /// Creates a rule for requests.
     pub const fn requests(limit: u64, window: Window) -> Self {
         Self { unit: Unit::Requests, window, limit }
     }
 
-    /// Creates a rule for tokens.
     pub const fn tokens(limit: u64, window: Window) -> Self {
         Self { unit: Unit::Tokens, window, limit }
     }
@@ -86,31 +73,26 @@ impl Rule {
 pub enum Category {
     /// Health, status, reads of agents, tasks, keys and governance, WebSocket handshakes.
     Health,
-    /// Chat completions of the agent platform.
     Chat,
     /// Users of the disaster network.
     Person,
     /// Devices of the disaster network.
     Device,
-    /// Runs and controls of agents' tasks.
     Agents,
-    /// Semantic memory.
     Memory,
-    /// Direct calls of engines.
     Engines,
-    /// The medical interface.
     Medical,
-    /// Login attempts.
     Login,
     /// Interface A, by plan.
     PlanA,
     /// Interface B, by plan.
     PlanB,
+    /// Control of agents' tasks, over HTTP and over sockets.
+    Control,
 }
 
 impl Category {
-    /// All categories.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Health,
         Self::Chat,
         Self::Person,
@@ -122,9 +104,9 @@ impl Category {
         Self::Login,
         Self::PlanA,
         Self::PlanB,
+        Self::Control,
     ];
 
-    /// Returns the name used in stored keys.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Health => "health",
@@ -138,6 +120,7 @@ impl Category {
             Self::Login => "login",
             Self::PlanA => "plan_a",
             Self::PlanB => "plan_b",
+            Self::Control => "control",
         }
     }
 }

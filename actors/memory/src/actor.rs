@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context};
 use futures::FutureExt;
-use muster_store::{Batch, Rec, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, StoreError, StoreHandle};
 
 use super::answers::Waiting;
 use super::decision::{self, Decision, Reply, Then};
 use super::facade::MemoryOptions;
 use super::forget::{self, Forgetting};
-use super::place;
 use super::port::{Applied, Taken};
 use super::record::{EntryRecord, Owner, Place};
 use super::retell;
@@ -21,9 +20,9 @@ use super::state::Turn;
 use super::stored;
 use super::sweep::Sweep;
 use super::tallies::Tallies;
-use muster_core::journal::{Journal, Journalled, Landed};
+use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
-use muster_core::{Error, Kind, Millis};
+use muster_core::{Error, Millis};
 
 /// How often it looks at what has expired.
 const TICK: Duration = Duration::from_secs(1);
@@ -31,8 +30,6 @@ const TICK: Duration = Duration::from_secs(1);
 const INDEXING: Duration = Duration::from_secs(2);
 /// How long one waits that is not true before they are done.
 const PATIENT: Duration = Duration::from_secs(30);
-/// Most bytes that are decided and not durable; with more of them a caller is turned away.
-const MAX_UNDURABLE: usize = 64 << 20;
 
 /// Writes entries.
 pub(super) struct MemoryWriter {
@@ -51,8 +48,6 @@ pub(super) struct MemoryWriter {
     untold: Vec<Applied>,
     pub(super) sweep: Sweep,
     pub(super) forgetting: HashMap<Owner, Forgetting>,
-    /// The store takes no more.
-    read_only: bool,
 }
 
 impl std::fmt::Debug for MemoryWriter {
@@ -63,12 +58,7 @@ impl std::fmt::Debug for MemoryWriter {
 
 /// Reads back what it needs to go on.
 pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result<MemoryWriter, BuildError> {
-    let read_only = options.store.stats().poisoned.is_some();
-    if !read_only {
-        // The store writes in order: what an incarnation before handed to it is written before this is.
-        let boot = Rec { schema: 1, bytes: Vec::new() };
-        options.store.commit(Batch::put(Tree::MemoryIds, place::BOOT, boot)).await?;
-    }
+    let journal = Journal::open(&options.store).await?;
     let (store, known) = (Arc::clone(&options.store), told.load(Ordering::Acquire));
     let (seq, untold, forgetting) = tokio::task::spawn_blocking(move || {
         let seq = stored::last_change(&store)?;
@@ -77,7 +67,7 @@ pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result
     .await??;
     Ok(MemoryWriter {
         options,
-        journal: Journal::default(),
+        journal,
         overlay: HashMap::new(),
         tallies: Tallies::default(),
         answers: HashMap::new(),
@@ -86,7 +76,6 @@ pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result
         untold,
         sweep: Sweep::default(),
         forgetting,
-        read_only,
     })
 }
 
@@ -102,7 +91,7 @@ impl Actor for MemoryWriter {
 }
 
 impl Journalled for MemoryWriter {
-    type Then = Decision;
+    type Effects = Decision;
 
     fn journal(&mut self) -> &mut Journal<Decision> {
         &mut self.journal
@@ -112,36 +101,33 @@ impl Journalled for MemoryWriter {
         &self.options.store
     }
 
-    fn depart(&mut self) -> Option<(u64, Batch)> {
-        let (number, mut batch) = self.journal.depart()?;
-        match decision::totals(self.journal.aboard(number)) {
+    fn next_batch(&mut self) -> Option<(u64, Batch)> {
+        let (number, mut batch) = self.journal.next_batch()?;
+        match decision::totals(self.journal.effects_of(number)) {
             Ok(ops) => batch.ops.extend(ops),
             Err(error) => {
-                self.fault(&error);
+                tracing::error!(%error, "the totals of a batch cannot be encoded");
+                self.journal.reject(number, error);
                 return None;
             }
         }
         Some((number, batch))
     }
 
-    fn follow(&mut self, landed: Landed<Decision>, context: &mut Context<Self>) {
-        let Landed { last, then: decisions, outcome } = landed;
-        match outcome {
-            Ok(()) => {
-                let (mut all, mut replies) = (Vec::new(), Replies::default());
-                for Decision { applied, then, .. } in decisions {
-                    all.extend(applied);
-                    then.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
-                }
-                self.tell(all, replies);
-            }
-            Err(error) => {
-                tracing::error!(%error, "changes of memory were not stored: starting again from what is");
-                for each in decisions.into_iter().flat_map(|decision| decision.then) {
-                    if let Then::Reply(reply) | Then::PatientReply(reply) = each {
-                        reply(Err(Error::from(error.clone())));
-                    }
-                }
+    fn on_committed(&mut self, committed: Committed<Decision>, context: &mut Context<Self>) {
+        let Committed { last, effects: decisions } = committed;
+        let (mut all, mut replies) = (Vec::new(), Replies::default());
+        for Decision { applied, then, .. } in decisions {
+            all.extend(applied);
+            then.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
+        }
+        self.tell(all, replies);
+    }
+
+    fn on_failed(&mut self, decisions: Vec<Decision>, error: &Error) {
+        for effect in decisions.into_iter().flat_map(|decision| decision.then) {
+            if let Then::Reply(reply) | Then::PatientReply(reply) = effect {
+                reply(Err(error.clone()));
             }
         }
     }
@@ -156,25 +142,11 @@ impl MemoryWriter {
         if self.journal.undurable() == 0 {
             self.tallies.ease();
         }
-        if !self.read_only {
+        if self.options.store.writable().is_ok() {
             self.begin_sweep();
             self.resume_forgetting(context);
         }
         self.flush(context);
-    }
-
-    /// # Errors
-    /// Nothing can be stored now.
-    pub(super) fn room(&self) -> Result<(), Error> {
-        let full =
-            |message: &str, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
-        if self.read_only {
-            return full("the store does not accept writes now", 30);
-        }
-        if self.journal.bytes() > MAX_UNDURABLE {
-            return full("as much waits for the disk as may: try again", 1);
-        }
-        Ok(())
     }
 
     /// What stands at a place after everything that was decided, expired or not. Figures of its space are at hand then.
@@ -203,7 +175,7 @@ impl MemoryWriter {
         into.applied.extend(turn.applied);
         for (place, there) in turn.there {
             into.then.push(Then::Settled(place.clone()));
-            self.overlay.insert(place, (self.journal.next(), there));
+            self.overlay.insert(place, (self.journal.next_number(), there));
         }
     }
 
@@ -219,7 +191,7 @@ impl MemoryWriter {
     /// What is in memory cannot be stored: started again, the actor has what is.
     pub(super) fn fault(&mut self, error: &StoreError) {
         tracing::error!(%error, "a change of memory cannot be written");
-        self.journal.fail();
+        self.journal.fail(error.clone());
     }
 
     /// Does what waited for a decision to be durable.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix::fut::ActorFutureExt;
 use actix::{AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
 use futures::future::ready;
-use muster_store::{Op, Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -69,19 +69,8 @@ impl Forgetting {
 /// # Errors
 /// They cannot be read.
 pub(super) fn under_way(store: &StoreHandle) -> Result<HashMap<Owner, Forgetting>, StoreError> {
-    let (mut all, mut from) = (HashMap::new(), None);
-    loop {
-        let scan = Scan { prefix: place::GONE.to_vec(), from, limit: 1_000, order: Order::Ascending };
-        let page = store.scan(Tree::MemoryIds, &scan)?;
-        for (_, rec) in &page.items {
-            let mark = Mark::decode(rec)?;
-            all.insert(mark.owner.clone(), Forgetting::new(mark));
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(all);
-        }
-    }
+    let marks = store.records::<Mark>(place::GONE, PageRequest::default()).values();
+    marks.map(|mark| mark.map(|mark| (mark.owner.clone(), Forgetting::new(mark)))).collect()
 }
 
 /// Nothing is said to be forgotten that an index's files may still hold.
@@ -193,7 +182,7 @@ impl Handler<Forget> for MemoryWriter {
     type Result = ResponseFuture<Result<Forgotten, Error>>;
 
     fn handle(&mut self, forget: Forget, context: &mut Context<Self>) -> Self::Result {
-        let begun = self.room().and_then(|()| {
+        let begun = self.admit().and_then(|()| {
             if self.forgetting.contains_key(&forget.owner) {
                 return Ok(());
             }

@@ -20,8 +20,6 @@ use super::record::{EntryId, Owner, Place, Space};
 use muster_core::Millis;
 
 pub(super) const SEQ: &[u8] = b"seq";
-/// Written at each start: what an earlier incarnation handed to the store is in it by then.
-pub(super) const BOOT: &[u8] = b"boot";
 pub(super) const GONE: &[u8] = b"gone/";
 
 /// Before every entry of an owner, in `Tree::Memory`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_store::{Order, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{PageRequest, StoreError, StoreHandle, Tree};
 
 use super::cursor;
 use super::facade::MemoryOptions;
@@ -119,32 +119,27 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// `Stop` where more may follow: the visitor said so, or enough was looked at.
     fn each(&self, mut visit: impl FnMut(Place, EntryId) -> Result<Go, StoreError>) -> Result<Go, StoreError> {
-        let mut from = self.before.map(|id| [self.prefix.as_slice(), &id.0.to_be_bytes()].concat());
+        let from = self.before.map(|id| [self.prefix.as_slice(), &id.0.to_be_bytes()].concat());
+        let page = PageRequest::of(PAGE).starting_at(from).descending();
         let mut looked = 0;
-        loop {
-            let scan = Scan { prefix: self.prefix.clone(), from, limit: PAGE, order: Order::Descending };
-            let page = self.store.scan(Tree::MemoryIds, &scan)?;
-            for (key, rec) in page.items {
-                let Some(id) = place::read_id(&key).filter(|id| self.before.is_none_or(|before| *id < before)) else {
-                    continue;
-                };
-                if looked == MOST {
-                    return Ok(Go::Stop);
-                }
-                looked += 1;
-                let place = match &self.space {
-                    Some(space) => Place { space: space.clone(), key: stored::read_key(rec.bytes)? },
-                    None => stored::read_place(&rec.bytes)?,
-                };
-                if visit(place, id)? == Go::Stop {
-                    return Ok(Go::Stop);
-                }
+        for entry in self.store.entries(Tree::MemoryIds, self.prefix.as_slice(), page) {
+            let (key, rec) = entry?;
+            let Some(id) = place::read_id(&key).filter(|id| self.before.is_none_or(|before| *id < before)) else {
+                continue;
+            };
+            if looked == MOST {
+                return Ok(Go::Stop);
             }
-            from = page.next;
-            if from.is_none() {
-                return Ok(Go::On);
+            looked += 1;
+            let place = match &self.space {
+                Some(space) => Place { space: space.clone(), key: stored::read_key(rec.bytes)? },
+                None => stored::read_place(&rec.bytes)?,
+            };
+            if visit(place, id)? == Go::Stop {
+                return Ok(Go::Stop);
             }
         }
+        Ok(Go::On)
     }
 }
 
@@ -154,14 +149,14 @@ impl Walk<'_> {
 /// They cannot be read.
 pub(super) fn tallies(store: &StoreHandle, owner: &Owner) -> Result<(Tally, Vec<SpaceStats>), StoreError> {
     let prefix = place::tallies(owner);
-    let scan = Scan { prefix: prefix.clone(), from: None, limit: MAX_SPACES + 1, order: Order::Ascending };
     let mut spaces = Vec::new();
-    for (key, rec) in store.scan(Tree::MemoryIds, &scan)?.items {
+    // The owner's own figures are one of them.
+    for found in store.records::<Tally>(prefix.as_slice(), PageRequest::default()).take(MAX_SPACES + 1) {
+        let (key, tally) = found?;
         let namespace = key.get(prefix.len()..).unwrap_or_default();
         if namespace.is_empty() || spaces.len() == MAX_SPACES {
             continue;
         }
-        let tally = <Tally as muster_store::Record>::decode(&rec)?;
         spaces.push(SpaceStats { namespace: Arc::from(String::from_utf8_lossy(namespace)), tally });
     }
     Ok((stored::tally(store, &whole(owner))?, spaces))

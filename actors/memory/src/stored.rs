@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_store::{Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{PageRequest, Record, StoreError, StoreHandle, Tree};
 
 use super::place;
 use super::record::{Change, EntryId, EntryRecord, Owner, Place, Space, Tally, VectorRecord};
@@ -60,14 +60,13 @@ pub(super) fn tally(store: &StoreHandle, space: &Space) -> Result<Tally, StoreEr
 /// It cannot be read.
 pub fn changes(store: &StoreHandle, behind: u64, limit: usize) -> Result<Vec<(u64, Change)>, StoreError> {
     let from = Some(place::change(behind.saturating_add(1)));
-    let scan = Scan { prefix: Vec::new(), from, limit, order: Order::Ascending };
-    let mut read = Vec::new();
-    for (key, rec) in store.scan(Tree::MemoryChanges, &scan)?.items {
+    let page = store.record_page::<Change>([], PageRequest::of(limit).starting_at(from))?;
+    let number = |(key, change): (Vec<u8>, _)| {
         let seq = key.try_into().map(u64::from_be_bytes);
         let seq = seq.map_err(|_| StoreError::Corrupt("memory_changes: a key that is no number".to_owned()))?;
-        read.push((seq, Change::decode(&rec)?));
-    }
-    Ok(read)
+        Ok((seq, change))
+    };
+    page.items.into_iter().map(number).collect()
 }
 
 /// A page of all entries, expired ones among them, and where the next begins. For an index that is built anew: take
@@ -80,10 +79,8 @@ pub fn entries(
     from: Option<Vec<u8>>,
     limit: usize,
 ) -> Result<(Vec<EntryRecord>, Option<Vec<u8>>), StoreError> {
-    let scan = Scan { prefix: Vec::new(), from, limit, order: Order::Ascending };
-    let page = store.scan(Tree::Memory, &scan)?;
-    let entries = page.items.iter().map(|(_, rec)| EntryRecord::decode(rec)).collect::<Result<_, _>>()?;
-    Ok((entries, page.next))
+    let page = store.record_page([], PageRequest::of(limit).starting_at(from))?;
+    Ok((page.items.into_iter().map(|(_, entry)| entry).collect(), page.next))
 }
 
 /// The number of the last change that is durable; 0 before the first.

@@ -2,7 +2,7 @@
 
 use actix::{Context, Handler, Message, ResponseFuture};
 use futures::future::ready;
-use muster_store::{Op, Order, Scan, StoreError, Tree};
+use muster_store::{Op, PageRequest, StoreError, Tree};
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
@@ -71,10 +71,17 @@ impl MemoryWriter {
     /// The next slice; `None` where nothing has expired. An owner's who is being forgotten are left to that.
     fn sweep_slice(&mut self) -> Result<Option<Decision>, StoreError> {
         let (store, now) = (self.options.store.clone(), self.now());
-        let scan = Scan { prefix: Vec::new(), from: None, limit: SLICE, order: Order::Ascending };
-        let page = store.scan(Tree::MemoryExpiry, &scan)?;
-        let (mut decision, mut looked, full) = (Decision::default(), 0, page.next.is_some());
-        for (key, rec) in page.items {
+        let (mut decision, mut looked) = (Decision::default(), 0);
+        for entry in store.entries(Tree::MemoryExpiry, [], PageRequest::of(SLICE)).take(SLICE) {
+            let (key, rec) = match entry {
+                Ok(entry) => entry,
+                Err(error) if looked == 0 => return Err(error),
+                // What was taken over so far stands.
+                Err(error) => {
+                    tracing::error!(%error, "what has expired cannot be read: tried again");
+                    break;
+                }
+            };
             let Some((at, id, version)) = place::read_end(&key).filter(|(at, ..)| *at <= now) else { break };
             looked += 1;
             match self.sweep_one(End { at, id, version }, &rec.bytes, &mut decision) {
@@ -96,7 +103,7 @@ impl MemoryWriter {
         if decision.ops.is_empty() {
             return Ok(None);
         }
-        self.sweep.more = looked == SLICE && full || decision.ops.len() > MAX_OPS;
+        self.sweep.more = looked == SLICE || decision.ops.len() > MAX_OPS;
         decision.then.push(Then::Swept);
         Ok(Some(decision))
     }
@@ -120,7 +127,7 @@ impl Handler<SweepNow> for MemoryWriter {
     type Result = ResponseFuture<Result<usize, Error>>;
 
     fn handle(&mut self, _: SweepNow, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.admit() {
             return Box::pin(ready(Err(refused)));
         }
         let (to, from) = oneshot::channel();

@@ -1,7 +1,7 @@
 //! What is stored of an owner, part by part: entries with all that belongs to them, lines of the changes' log, kept
 //! answers, figures.
 
-use muster_store::{Op, Order, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Op, PageRequest, StoreError, StoreHandle, Tree};
 
 use super::answers::is_ours;
 use super::messages::Forgotten;
@@ -57,17 +57,14 @@ pub(super) fn part(store: &StoreHandle, owner: &Owner, stage: &Stage) -> Result<
     }
 }
 
-fn scan(prefix: Vec<u8>, from: Option<Vec<u8>>, limit: usize) -> Scan {
-    Scan { prefix, from, limit, order: Order::Ascending }
-}
-
 /// From the front, again and again: what was deleted is not found again.
 fn entries(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
-    let page = store.scan(Tree::MemoryIds, &scan(place::ids_of_owner(owner), None, IDS))?;
-    let next = if page.items.is_empty() { Stage::Changes(None) } else { Stage::Entries };
+    let mut next = Stage::Changes(None);
     // Nothing of a turn but its writes is used: indexes and figures are told of the owner as a whole.
     let (mut turn, mut forgotten, mut bytes) = (Turn::new(Millis(0), 0), Forgotten::default(), 0);
-    for (key, rec) in page.items {
+    for entry in store.entries(Tree::MemoryIds, place::ids_of_owner(owner), PageRequest::of(IDS)).take(IDS) {
+        let (key, rec) = entry?;
+        next = Stage::Entries;
         let place = stored::read_place(&rec.bytes)?;
         let Some(id) = place::read_id(&key) else { continue };
         forgotten.vectors += u64::from(store.get(Tree::MemoryVectors, &place::vector(id))?.is_some());
@@ -110,10 +107,9 @@ fn remains(
 
 /// That the owner is gone stays said, for indexes that have yet to hear it.
 fn changes(store: &StoreHandle, owner: &Owner, from: Option<Vec<u8>>) -> Result<Part, StoreError> {
-    let page = store.scan(Tree::MemoryChanges, &scan(Vec::new(), from, PAGE))?;
+    let page = store.record_page::<Change>([], PageRequest::of(PAGE).starting_at(from))?;
     let mut ops = Vec::new();
-    for (key, rec) in page.items {
-        let change = <Change as muster_store::Record>::decode(&rec)?;
+    for (key, change) in page.items {
         if change.owner() == owner && !matches!(change, Change::OwnerGone { .. }) {
             ops.push(Op::Delete { tree: Tree::MemoryChanges, key });
         }
@@ -123,8 +119,9 @@ fn changes(store: &StoreHandle, owner: &Owner, from: Option<Vec<u8>>) -> Result<
 }
 
 fn figures(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
-    let page = store.scan(Tree::MemoryIds, &scan(place::tallies(owner), None, PAGE))?;
-    let next = if page.next.is_some() { Stage::Figures } else { Stage::Over };
-    let ops = page.items.into_iter().map(|(key, _)| Op::Delete { tree: Tree::MemoryIds, key }).collect();
+    let mut figures = store.entries(Tree::MemoryIds, place::tallies(owner), PageRequest::of(PAGE));
+    let delete = |(key, _)| Op::Delete { tree: Tree::MemoryIds, key };
+    let ops = figures.by_ref().take(PAGE).map(|entry| entry.map(delete)).collect::<Result<_, _>>()?;
+    let next = if figures.resume_at().is_some() { Stage::Figures } else { Stage::Over };
     Ok(Part { ops, forgotten: Forgotten::default(), next })
 }

@@ -150,7 +150,7 @@ impl Handler<Store> for MemoryWriter {
 
     fn handle(&mut self, store: Store, context: &mut Context<Self>) -> Self::Result {
         let before = store.idempotency.as_ref().map(|asked| self.answered(asked)).transpose();
-        match before.and_then(|before| self.room().map(|()| before.flatten())) {
+        match before.and_then(|before| self.admit().map(|()| before.flatten())) {
             Err(refused) => Box::pin(ready(Err(refused))),
             Ok(Some(before)) => self.conclude(Decision::default(), context, move |_| {
                 before.memory.into_iter().zip(store.drafts).map(|(said, draft)| said.again(draft)).collect()
@@ -169,7 +169,7 @@ impl Handler<Delete> for MemoryWriter {
     type Result = ResponseFuture<Result<bool, Error>>;
 
     fn handle(&mut self, delete: Delete, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.admit() {
             return Box::pin(ready(Err(refused)));
         }
         let mut decision = Decision::default();
@@ -183,7 +183,7 @@ impl Handler<Vectors> for MemoryWriter {
     type Result = ResponseFuture<Result<usize, Error>>;
 
     fn handle(&mut self, vectors: Vectors, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.admit() {
             return Box::pin(ready(Err(refused)));
         }
         let (mut decision, mut stored) = (Decision::default(), 0);

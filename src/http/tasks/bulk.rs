@@ -11,7 +11,7 @@ use super::filter;
 use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{AgentsRun, Sent, acting};
+use crate::guard::{AgentsControl, Sent, acting};
 
 /// Which tasks: those that fit everything that is said, of those that live.
 #[derive(Debug, ToSchema)]
@@ -158,7 +158,7 @@ fn entry(outcome: BulkOutcome) -> BulkEntry {
         (status = 403, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn control(
-    request: Sent<AgentsRun, BulkBody>,
+    request: Sent<AgentsControl, BulkBody>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<BulkAnswer>, HttpError> {

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{AgentsRun, Sent, acting};
+use crate::guard::{AgentsControl, Sent, acting};
 
 /// What every control takes.
 #[derive(Debug, ToSchema)]
@@ -134,7 +134,7 @@ async fn carry_out(
         (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn pause(
-    request: Sent<AgentsRun, PauseBody>,
+    request: Sent<AgentsControl, PauseBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -151,7 +151,7 @@ pub async fn pause(
         (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn resume(
-    request: Sent<AgentsRun, ControlBody>,
+    request: Sent<AgentsControl, ControlBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -167,7 +167,7 @@ pub async fn resume(
         (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn kill(
-    request: Sent<AgentsRun, ControlBody>,
+    request: Sent<AgentsControl, ControlBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -183,7 +183,7 @@ pub async fn kill(
         (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
         (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
 pub async fn redirect(
-    request: Sent<AgentsRun, RedirectBody>,
+    request: Sent<AgentsControl, RedirectBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,

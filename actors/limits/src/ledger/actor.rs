@@ -94,7 +94,7 @@ impl LedgerActor {
         let checked = self.ledger.check(&ask, at, RecordReader(self.resources.store.as_ref()));
         checked.map_err(|error| Refusal::Error(broken(&error, context)))?.map_err(Refusal::Exhausted)?;
         let line = Line::Reserve { at, key: &ask.key_id, model: &ask.model_id, nanos: ask.nanos };
-        let id = self.resources.journal.append(&line.encode()).map_err(|error| Refusal::Error(write_failed(&error)))?;
+        let id = self.resources.journal.append(&line.encode()).map_err(write_failed)?;
         let hold = Hold::new(&self.resources.journal, id, ask.nanos);
         // Applies the hold itself, before the next one is requested.
         self.catch_up(context).map_err(Refusal::Error)?;
@@ -190,9 +190,10 @@ fn broken(error: &StoreError, context: &mut Context<LedgerActor>) -> Error {
     Error::new(Kind::Unavailable, "the ledger is restarting").retry_in(Duration::from_secs(1))
 }
 
-fn write_failed(error: &StoreError) -> Error {
-    let why = format!("the ledger cannot be written now ({error}), so nothing may be spent: try again");
-    Error::new(Kind::Unavailable, why).retry_in(Duration::from_secs(10))
+/// What cannot be written may not be spent.
+fn write_failed(error: StoreError) -> Refusal {
+    tracing::warn!(%error, "a hold of the ledger was not written");
+    Refusal::Error(error.into())
 }
 
 impl Actor for LedgerActor {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_store::{Batch, Frames, Journal, Record, Scan, Store, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, Frames, Journal, PageRequest, Record, Store, StoreError, StoreHandle, Tree};
 
 use super::line::Line;
 use super::period::{Day, Month};
@@ -109,14 +109,7 @@ pub(super) fn sweep(store: &dyn Store, now: Millis) -> Result<Vec<Batch>, StoreE
 }
 
 fn keys(store: &dyn Store, from: &[u8], end: &[u8]) -> Result<Vec<Vec<u8>>, StoreError> {
-    let prefix = from.get(..1).unwrap_or(&[ROW]).to_vec();
-    let (mut found, mut from) = (Vec::new(), Some(from.to_vec()));
-    while found.len() < SWEEP && from.is_some() {
-        let page = store.scan(Tree::Ledger, &Scan { prefix: prefix.clone(), from, limit: 1_000, ..Scan::default() })?;
-        let read = page.items.len();
-        let before = found.len();
-        found.extend(page.items.into_iter().map(|(key, _)| key).take_while(|key| key.as_slice() < end));
-        from = page.next.filter(|_| found.len() - before == read);
-    }
-    Ok(found)
+    let (prefix, page) = (from.get(..1).unwrap_or(&[ROW]), PageRequest::default().starting_at(Some(from.to_vec())));
+    let keys = store.entries(Tree::Ledger, prefix, page).map(|entry| entry.map(|(key, _)| key));
+    keys.take_while(|key| key.as_ref().map_or(true, |key| key.as_slice() < end)).take(SWEEP).collect()
 }

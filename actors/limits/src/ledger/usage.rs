@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_store::{Page, Record, Scan, Store, Tree};
+use muster_store::{PageRequest, Record, Store, Tree};
 
 use super::checkpoint::KEEP_DAYS;
 use super::messages::{Query, UsageRow};
@@ -47,22 +47,16 @@ pub(super) fn read(store: &dyn Store, query: &Query, fresh: Vec<(RowKey, RowReco
 
 /// Adds the matching rows under a prefix, beginning at a key.
 fn pages(store: &dyn Store, prefix: &[u8], from: Vec<u8>, query: &Query, rows: &mut Rows) -> Result<(), Error> {
-    let mut from = Some(from);
-    while from.is_some() {
-        let Page { items, mut next } =
-            store.scan(Tree::Ledger, &Scan { prefix: prefix.to_vec(), from, limit: 1_000, ..Scan::default() })?;
-        for (key, rec) in items {
-            let Some(key) = RowKey::decode(&key) else { continue };
-            if key.day > query.to_day {
-                next = None;
-                break;
-            }
-            if query.matches(&key) {
-                add(rows, key, RowRecord::decode(&rec)?);
-            }
+    for entry in store.entries(Tree::Ledger, prefix, PageRequest::default().starting_at(Some(from))) {
+        let (key, rec) = entry?;
+        let Some(key) = RowKey::decode(&key) else { continue };
+        if key.day > query.to_day {
+            break;
         }
-        bounded(rows)?;
-        from = next;
+        if query.matches(&key) {
+            add(rows, key, RowRecord::decode(&rec)?);
+            bounded(rows)?;
+        }
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::log::Spend;
 use crate::record;
 use crate::record::Stored;
 use crate::subject::BucketKey;
-use muster_core::{Error, Kind};
+use muster_core::Error;
 
 /// Time limit of a read or write. Shorter than a caller's time limit, so that the error states the reason.
 const DISK_LIMIT: Duration = Duration::from_secs(4);
@@ -90,8 +90,8 @@ impl RateShard {
         let (key, events) = (key.clone(), self.events.clone());
         actix_rt::spawn(async move {
             let outcome = match tokio::time::timeout(DISK_LIMIT, commit).await {
-                Ok(outcome) => outcome.map_err(|error| write_failed(&error)),
-                Err(_) => Err(write_failed(&StoreError::Busy)),
+                Ok(outcome) => outcome.map_err(Error::from),
+                Err(_) => Err(StoreError::Busy.into()),
             };
             let _ = events.send(Event::Written(key, outcome));
         });
@@ -164,10 +164,4 @@ impl RateShard {
             }
         }
     }
-}
-
-fn write_failed(error: &StoreError) -> Error {
-    let wait = if matches!(error, StoreError::Busy) { 1 } else { 30 };
-    Error::new(Kind::Unavailable, format!("limits cannot be recorded now ({error}), so nothing is admitted: try again"))
-        .retry_in(Duration::from_secs(wait))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use muster_store::{Order, Record, Scan, StoreError, Tree};
+use muster_store::{PageRequest, Record, StoreError, Tree};
 
 use super::loader::Loader;
 use super::messages::Event;
@@ -25,38 +25,31 @@ impl Loader {
         let mut slots: Vec<Slot> = numbers.iter().map(|number| Slot::new(*number)).collect();
         slots.iter_mut().for_each(|slot| slot.changed = last);
         let all = self.count(numbers).unwrap_or(0);
-        let (mut from, mut done, mut unseen) = (None, 0, BTreeSet::new());
+        let (mut done, mut unseen) = (0, BTreeSet::new());
         let mut shown = Instant::now();
-        while !self.gone.is_cancelled() {
-            let scan = Scan { prefix: Vec::new(), from, limit: PAGE, order: Order::Ascending };
-            let page = self.kit.store.scan(Tree::Memory, &scan)?;
-            from = page.next;
-            for (_, rec) in page.items {
-                let record = match EntryRecord::decode(&rec) {
-                    Ok(record) => record,
-                    Err(error) => {
-                        tracing::error!(%error, "an entry is not in the memory's index");
-                        continue;
-                    }
-                };
-                let number = SlotNumber::of(record.owner());
-                let slot = numbers.binary_search(&number).ok().and_then(|place| slots.get_mut(place));
-                let Some(slot) = slot else {
-                    from = Some(behind(record.owner()));
-                    break;
-                };
-                slot.put(&record, &self.kit);
-                slot.stored_vector(&record, &self.kit)?;
-                unseen.insert(record.place.space);
-                done += 1;
-            }
+        let from = |from| self.kit.store.entries(Tree::Memory, [], PageRequest::of(PAGE).starting_at(from));
+        let mut entries = from(None);
+        while let Some(entry) = entries.next().filter(|_| !self.gone.is_cancelled()) {
+            let record = match EntryRecord::decode(&entry?.1) {
+                Ok(record) => record,
+                Err(error) => {
+                    tracing::error!(%error, "an entry is not in the memory's index");
+                    continue;
+                }
+            };
+            let number = SlotNumber::of(record.owner());
+            let Some(slot) = numbers.binary_search(&number).ok().and_then(|place| slots.get_mut(place)) else {
+                entries = from(Some(behind(record.owner())));
+                continue;
+            };
+            slot.put(&record, &self.kit);
+            slot.stored_vector(&record, &self.kit)?;
+            unseen.insert(record.place.space);
+            done += 1;
             if shown.elapsed() >= SHOW_EVERY {
                 self.percent(done, all);
                 self.show(&slots, std::mem::take(&mut unseen));
                 shown = Instant::now();
-            }
-            if from.is_none() {
-                break;
             }
         }
         tracing::info!(shard = self.shard, slots = numbers.len(), entries = done, "the memory's index was built anew");
@@ -74,23 +67,17 @@ impl Loader {
 
     /// How many entries the slots have, by the owners' figures.
     fn count(&self, numbers: &[SlotNumber]) -> Result<u64, StoreError> {
-        let (mut from, mut all) = (None, 0);
-        loop {
-            let scan = Scan { prefix: b"n/".to_vec(), from, limit: PAGE, order: Order::Ascending };
-            let page = self.kit.store.scan(Tree::MemoryIds, &scan)?;
-            for (key, rec) in page.items {
-                // The figures of its spaces stand behind the owner's own.
-                let owner = key.strip_prefix(b"n/").and_then(|rest| rest.strip_suffix(b"\0"));
-                let owner = owner.and_then(|owner| std::str::from_utf8(owner).ok()).map(Owner::new);
-                if owner.is_some_and(|owner| numbers.binary_search(&SlotNumber::of(&owner)).is_ok()) {
-                    all += Tally::decode(&rec)?.entries;
-                }
-            }
-            from = page.next;
-            if from.is_none() {
-                return Ok(all);
+        let mut all = 0;
+        for found in self.kit.store.records::<Tally>(b"n/", PageRequest::of(PAGE)) {
+            let (key, tally) = found?;
+            // The figures of its spaces stand behind the owner's own.
+            let owner = key.strip_prefix(b"n/").and_then(|rest| rest.strip_suffix(b"\0"));
+            let owner = owner.and_then(|owner| std::str::from_utf8(owner).ok()).map(Owner::new);
+            if owner.is_some_and(|owner| numbers.binary_search(&SlotNumber::of(&owner)).is_ok()) {
+                all += tally.entries;
             }
         }
+        Ok(all)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use muster_store::{Batch, Order, Scan, StoreError, Tree};
+use muster_store::{Batch, PageRequest, StoreError, Tree};
 
 use super::kit::Kit;
 use crate::place;
@@ -36,13 +36,17 @@ pub(super) fn begin(kit: &Arc<Kit>) {
 async fn trim(kit: &Kit, covered: u64) -> Result<(), StoreError> {
     let last = place::change(covered);
     loop {
-        let scan = Scan { prefix: Vec::new(), from: None, limit: BATCH, order: Order::Ascending };
-        let keys = kit.store.scan(Tree::MemoryChanges, &scan)?.items.into_iter().map(|(key, _)| key);
-        let old: Vec<_> = keys.take_while(|key| *key <= last).collect();
-        if old.is_empty() {
+        let mut batch = Batch::default();
+        for entry in kit.store.entries(Tree::MemoryChanges, [], PageRequest::of(BATCH)).take(BATCH) {
+            let (key, _) = entry?;
+            if key > last {
+                break;
+            }
+            batch = batch.and_delete(Tree::MemoryChanges, key);
+        }
+        if batch.ops.is_empty() {
             return Ok(());
         }
-        let batch = old.into_iter().fold(Batch::default(), |batch, key| batch.and_delete(Tree::MemoryChanges, key));
         kit.store.commit(batch).await?;
     }
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use futures::future::join_all;
 use muster_store::StoreError;
 
@@ -85,6 +87,47 @@ fn a_store_that_only_reads_answers_reads() {
         assert_eq!(bench.value("k").as_deref(), Some("v"));
         let refused = bench.try_store(new("k", "w")).await.unwrap_err();
         assert!(refused.kind == Kind::Unavailable && refused.retry_after.is_some());
+    });
+}
+
+#[test]
+fn a_store_that_becomes_read_only_refuses_every_change_alike() {
+    test_world::run(|tree| async move {
+        let bench = Bench::new(&tree).await;
+        bench.put("k", "v").await;
+        bench.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
+        let stored = bench.try_store(new("k", "w")).await.map(drop);
+        let deleted = bench.memory.delete(None, "k", Precondition::None, &bench.me).await.map(drop);
+        for refused in [stored, deleted] {
+            let refused = refused.unwrap_err();
+            let expected = (Kind::Unavailable, "the store does not accept writes now: try again later");
+            assert_eq!((refused.kind, refused.message.as_str()), expected);
+            assert_eq!((refused.code, refused.retry_after), (None, Some(Duration::from_secs(30))));
+        }
+        assert_eq!(bench.value("k").as_deref(), Some("v"));
+        test_world::after(Duration::from_secs(300)).await;
+        assert!(bench.tree.snapshot().iter().all(|actor| actor.restarts == 0));
+    });
+}
+
+#[test]
+fn a_commit_that_fails_is_told_to_everybody_who_waits() {
+    test_world::run(|tree| async move {
+        let bench = Bench::new(&tree).await;
+        bench.store.hold_commits();
+        let keys: Vec<String> = (0..50).map(|n| format!("k{n}")).collect();
+        let storing = futures::future::join_all(keys.iter().map(|key| bench.try_store(new(key, "v"))));
+        let breaking = async {
+            bench.store.held(2).await;
+            bench.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
+            bench.store.release();
+        };
+        let (outcomes, ()) = futures::join!(storing, breaking);
+        for outcome in outcomes {
+            let refused = outcome.unwrap_err();
+            assert_eq!((refused.kind, refused.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
+        }
+        assert_eq!(bench.value("k1"), None);
     });
 }
 

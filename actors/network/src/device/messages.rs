@@ -1,4 +1,4 @@
-//! What the actor is asked: changes, which are decided in a turn and durable when they are answered, and reads.
+//! Requests to the devices' actor: changes, which are durable when they are answered, and reads.
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Devices, as the rest of the house holds them.
+//! The public face of devices.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +30,7 @@ use super::state::{Fleet, target};
 use super::telemetry::Telemetry;
 use super::turn::no_device;
 use crate::geofence::Watcher;
+use crate::journal::Incarnations;
 use muster_core::event::Publisher;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
@@ -94,6 +95,7 @@ impl Devices {
             beats: beats.clone(),
             noted: Arc::clone(&noted),
             watcher,
+            incarnations: Incarnations::default(),
         };
         let handle = group.start(
             ChildSpec::new("devices", arbiter, move |_| {

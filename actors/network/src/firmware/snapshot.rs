@@ -27,10 +27,14 @@ impl From<SnapshotRequest> for Ask {
 }
 
 impl Ask {
-    pub fn answer(mut self, state: &State) {
-        let answer = items(state, &self.channel, &self.viewer);
+    /// The channel's state.
+    pub fn items(&self, state: &State) -> Result<Vec<StateItem>, Denied> {
+        items(state, &self.channel, &self.viewer)
+    }
+
+    pub fn answer(mut self, items: Result<Vec<StateItem>, Denied>) {
         if let Some(reply) = self.reply.take() {
-            reply.send(answer);
+            reply.send(items);
         }
     }
 }

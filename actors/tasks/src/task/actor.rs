@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::fut::ActorFutureExt;
 use actix::{Actor, AsyncContext, Context, WrapFuture};
-use muster_store::{Batch, Rec, StoreHandle, Tree};
+use muster_store::StoreHandle;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -20,10 +20,9 @@ use super::output_publisher;
 use super::rate::Rate;
 use super::settings::{TaskSettings, TaskStats};
 use super::step_output::OutputBuffers;
-use super::stored;
 use super::work::Work;
 use muster_core::event::Publisher;
-use muster_core::journal::{Journal, Journalled, Landed};
+use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
 
@@ -78,8 +77,6 @@ pub(super) struct TaskActor {
     pub(super) creating: HashMap<(String, String), ([u8; 32], String)>,
     pub(super) jobs: u64,
     pub(super) draining: Option<DrainState>,
-    /// The store rejects writes: nothing is started or accepted.
-    pub(super) read_only: bool,
     /// Stops the publishing of step output with the actor.
     output_publisher: Option<DropGuard>,
 }
@@ -99,13 +96,7 @@ impl std::fmt::Debug for TaskActor {
 
 /// Restores live tasks.
 pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskActor, BuildError> {
-    let poisoned = options.store.stats().poisoned;
-    let read_only = poisoned.is_some();
-    if !read_only {
-        // The store writes in order: once this is written, so is everything from the previous incarnation.
-        let boot = Rec { schema: 1, bytes: Vec::new() };
-        options.store.commit(Batch::put(Tree::Tasks, stored::BOOT, boot)).await?;
-    }
+    let journal = Journal::open(&options.store).await?;
     let (store, settings) = (Arc::clone(&options.store), options.settings.clone());
     let live = tokio::task::spawn_blocking(move || LiveTasks::read(&store, &settings)).await??;
     if shared.succeeds.swap(true, Ordering::AcqRel) {
@@ -125,7 +116,7 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
     Ok(TaskActor {
         options,
         live,
-        journal: Journal::default(),
+        journal,
         runner,
         rate: Rate::default(),
         stats: shared.stats,
@@ -134,7 +125,6 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
         creating: HashMap::new(),
         jobs: 0,
         draining: None,
-        read_only,
         output_publisher: None,
     })
 }
@@ -163,7 +153,7 @@ impl Actor for TaskActor {
 }
 
 impl Journalled for TaskActor {
-    type Then = Vec<Effect>;
+    type Effects = Vec<Effect>;
 
     fn journal(&mut self) -> &mut Journal<Vec<Effect>> {
         &mut self.journal
@@ -173,17 +163,14 @@ impl Journalled for TaskActor {
         &self.options.store
     }
 
-    fn follow(&mut self, landed: Landed<Vec<Effect>>, _: &mut Context<Self>) {
-        let then = landed.then.into_iter().flatten();
-        match landed.outcome {
-            Ok(()) => then.for_each(|each| self.perform(each)),
-            Err(error) => {
-                tracing::error!(%error, "changes of tasks could not be stored: restarting from the stored state");
-                for each in then {
-                    if let Effect::Reply(reply) = each {
-                        reply(Err(Error::from(error.clone())));
-                    }
-                }
+    fn on_committed(&mut self, committed: Committed<Vec<Effect>>, _: &mut Context<Self>) {
+        committed.effects.into_iter().flatten().for_each(|effect| self.perform(effect));
+    }
+
+    fn on_failed(&mut self, effects: Vec<Vec<Effect>>, error: &Error) {
+        for effect in effects.into_iter().flatten() {
+            if let Effect::Reply(reply) = effect {
+                reply(Err(error.clone()));
             }
         }
     }
@@ -192,6 +179,11 @@ impl Journalled for TaskActor {
 impl TaskActor {
     pub(super) fn now(&self) -> Millis {
         self.options.clock.now()
+    }
+
+    /// The store takes no more: nothing begins.
+    pub(super) fn read_only(&self) -> bool {
+        self.options.store.writable().is_err()
     }
 
     /// Processes reports of jobs, several at a time.

@@ -75,7 +75,7 @@ impl TaskActor {
 
     /// Assigns free slots to the next tasks.
     pub(super) fn dispatch(&mut self, transaction: &mut Transaction) {
-        if self.draining.is_some() || self.read_only {
+        if self.draining.is_some() || self.read_only() {
             return;
         }
         while let Some(id) = self.live.queue.pop() {

@@ -17,9 +17,6 @@ use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
 
-/// Maximum number of decisions that are not durable; beyond it new tasks are rejected.
-const MAX_UNDURABLE: u64 = 20_000;
-
 /// A task to be accepted.
 #[derive(Message)]
 #[rtype(result = "Result<Accepted, Error>")]
@@ -48,16 +45,14 @@ impl TaskActor {
     /// # Errors
     ///
     /// Fails if a bound is reached or the server is shutting down.
-    fn check_capacity(&self, owner: &str) -> Result<(), Error> {
+    fn room(&mut self, owner: &str) -> Result<(), Error> {
         let full =
             |message: String, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
-        if self.read_only {
-            return full("the store does not accept writes at the moment".to_owned(), 30);
-        }
+        self.admit()?;
         if self.draining.is_some() {
             return full("the server is shutting down: no task is accepted".to_owned(), 5);
         }
-        if self.live.entries.len() >= self.options.settings.max_live || self.journal.undurable() > MAX_UNDURABLE {
+        if self.live.entries.len() >= self.options.settings.max_live {
             return full("the server has reached its maximum number of live tasks: try again later".to_owned(), 10);
         }
         let most = self.options.settings.queue_per_key;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_store::{Batch, Op, Order, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, MAX_PAGE, Op, PageRequest, StoreError, StoreHandle, Tree};
 
 use super::messages::{Asker, Filter, Reach};
 use super::record::TaskRecord;
@@ -14,6 +14,8 @@ use muster_core::ids::IdKind;
 const MOST: usize = 2_000;
 /// Number of records read at a time.
 const PAGE: usize = 200;
+/// Ended tasks that one sweep looks at.
+const SWEEP: usize = 100;
 
 /// Returns the first part of the identifiers created in a millisecond: a ULID begins with its time, in 10 characters of
 /// 5 bits.
@@ -51,35 +53,30 @@ pub(super) fn list(
     let upper = [before.map(str::to_owned), upper].into_iter().flatten().min();
     let lower = filter.from.map(id_at);
     let (mut found, mut looked) = (Found::default(), 0);
-    let mut from = upper.as_ref().map(|id| format!("{prefix}{id}").into_bytes());
-    loop {
-        let scan = Scan { prefix: prefix.clone().into_bytes(), from, limit: PAGE, order: Order::Descending };
-        let page = store.scan(Tree::Tasks, &scan)?;
-        for (key, rec) in &page.items {
-            let id = String::from_utf8_lossy(key.get(prefix.len()..).unwrap_or_default()).into_owned();
-            if upper.as_ref().is_some_and(|upper| id >= *upper) {
-                continue;
-            }
-            if lower.as_ref().is_some_and(|lower| id < *lower) {
-                return Ok(Found { looked_to: None, ..found });
-            }
-            looked += 1;
-            let task = match asker.sees {
-                Reach::All => Some(stored::decode(store, rec)?.0),
-                // A live task is skipped: it is read from memory.
-                Reach::Own => stored::ended(store, &id)?,
-            };
-            found.records.extend(task.map(|task| task.record).filter(|record| filter.matches(record)));
-            found.looked_to = Some(id);
-            if found.records.len() >= limit || looked >= MOST {
-                return Ok(found);
-            }
+    let from = upper.as_ref().map(|id| format!("{prefix}{id}").into_bytes());
+    let page = PageRequest::of(PAGE).starting_at(from).descending();
+    for entry in store.entries(Tree::Tasks, prefix.as_str(), page) {
+        let (key, rec) = entry?;
+        let id = String::from_utf8_lossy(key.get(prefix.len()..).unwrap_or_default()).into_owned();
+        if upper.as_ref().is_some_and(|upper| id >= *upper) {
+            continue;
         }
-        from = page.next;
-        if from.is_none() {
-            return Ok(Found { looked_to: None, ..found });
+        if lower.as_ref().is_some_and(|lower| id < *lower) {
+            break;
+        }
+        looked += 1;
+        let task = match asker.sees {
+            Reach::All => Some(stored::decode(store, &rec)?.0),
+            // One that lives is not there: it is read from memory.
+            Reach::Own => stored::ended(store, &id)?,
+        };
+        found.records.extend(task.map(|task| task.record).filter(|record| filter.matches(record)));
+        found.looked_to = Some(id);
+        if found.records.len() >= limit || looked >= MOST {
+            return Ok(found);
         }
     }
+    Ok(Found { looked_to: None, ..found })
 }
 
 /// Deletes tasks that ended longer ago than `keep`, some of the oldest at a time; returns their number.
@@ -88,11 +85,9 @@ pub(super) fn list(
 ///
 /// Returns the error of the store.
 pub(super) async fn sweep(store: &StoreHandle, now: Millis, keep: Duration) -> Result<usize, StoreError> {
-    let scan = Scan { prefix: DONE.into(), from: None, limit: 100, order: Order::Ascending };
-    let page = store.scan(Tree::Tasks, &scan)?;
     let mut swept = 0;
-    for (_, rec) in &page.items {
-        let (task, _) = stored::decode(store, rec)?;
+    for entry in store.entries(Tree::Tasks, DONE, PageRequest::of(SWEEP)).take(SWEEP) {
+        let (task, _) = stored::decode(store, &entry?.1)?;
         if task.record.finished_at.is_none_or(|at| now.since(at) < keep) {
             // Keys are in the order of creation: a task that ran for long delays the deletion of later ones.
             break;
@@ -100,8 +95,9 @@ pub(super) async fn sweep(store: &StoreHandle, now: Millis, keep: Duration) -> R
         let mut ops = stored::keys_of(&task.record);
         for tree in [Tree::Steps, Tree::TaskLog] {
             let prefix = format!("{}/", task.record.id).into_bytes();
-            let scan = Scan { prefix, from: None, limit: 1_000, order: Order::Ascending };
-            ops.extend(store.scan(tree, &scan)?.items.into_iter().map(|(key, _)| Op::Delete { tree, key }));
+            for entry in store.entries(tree, prefix, PageRequest::default()).take(MAX_PAGE) {
+                ops.push(Op::Delete { tree, key: entry?.0 });
+            }
         }
         store.commit(Batch { ops, ..Batch::default() }).await?;
         swept += 1;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use muster_store::{Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{PageRequest, StoreError, StoreHandle};
 use tokio::sync::oneshot;
 
 use super::estimate::RunTimes;
@@ -148,16 +148,6 @@ impl LiveTasks {
 }
 
 fn times(store: &StoreHandle) -> Result<HashMap<String, RunTimes>, StoreError> {
-    let (mut found, mut from) = (HashMap::new(), None);
-    loop {
-        let scan = Scan { prefix: Vec::new(), from, limit: 500, order: Order::Ascending };
-        let page = store.scan(Tree::Estimates, &scan)?;
-        for (key, rec) in page.items {
-            found.insert(String::from_utf8_lossy(&key).into_owned(), RunTimes::decode(&rec)?);
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(found);
-        }
-    }
+    let all = store.records::<RunTimes>([], PageRequest::of(500));
+    all.map(|found| found.map(|(agent, times)| (String::from_utf8_lossy(&agent).into_owned(), times))).collect()
 }

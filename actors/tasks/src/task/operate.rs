@@ -107,11 +107,10 @@ impl TaskActor {
         if let Some(first) = self.answered(&asked)? {
             return Ok(first);
         }
-        if self.read_only || self.draining.as_ref().is_some_and(|drain| drain.over) {
-            return Err(Error::new(
-                Kind::Unavailable,
-                "tasks do not accept controls at the moment: the server is shutting down or its store fails",
-            ));
+        // However much waits for the store, a control is taken.
+        self.options.store.writable()?;
+        if self.draining.as_ref().is_some_and(|drain| drain.over) {
+            return Err(Error::new(Kind::Unavailable, "the server is about to end: no control is accepted"));
         }
         let first = match (live, ended) {
             (Some(id), _) => self.operate_live(&id, &operate, transaction),

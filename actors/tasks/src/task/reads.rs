@@ -117,7 +117,7 @@ impl TaskActor {
         value: T,
         context: &mut Context<Self>,
     ) -> ResponseFuture<Result<T, Error>> {
-        if self.journal.holds(decided) {
+        if self.journal.is_durable(decided) {
             return Box::pin(ready(Ok(value)));
         }
         let (reply, answered) = answer(value);

@@ -23,12 +23,13 @@ pub(super) struct Shutdown {
 impl TaskActor {
     /// Resumes restored tasks: steps in progress were lost, all others continue to wait.
     pub(super) fn recover(&mut self) {
-        if self.read_only {
+        let read_only = self.read_only();
+        if read_only {
             tracing::error!("the store is read-only: no task runs until it is reopened");
         }
         let ids: Vec<Arc<str>> = self.live.entries.keys().cloned().collect();
         for id in ids {
-            if self.read_only {
+            if read_only {
                 self.count(&id);
                 continue;
             }
@@ -123,7 +124,7 @@ impl Handler<Shutdown> for TaskActor {
     type Result = ResponseFuture<Result<(), Error>>;
 
     fn handle(&mut self, end: Shutdown, context: &mut Context<Self>) -> Self::Result {
-        if self.draining.as_ref().is_some_and(|drain| drain.over) || self.read_only {
+        if self.draining.as_ref().is_some_and(|drain| drain.over) || self.read_only() {
             let (reply, answered) = answer(());
             let mut transaction = Transaction::default();
             transaction.reply(reply);

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use muster_store::{Encoding, Op, Order, Rec, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Encoding, Op, PageRequest, Rec, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,8 +20,6 @@ const LARGE: usize = 2 << 10;
 
 pub(super) const LIVE: &str = "live/";
 pub(super) const DONE: &str = "done/";
-/// Written at each start: once it is stored, so is everything from the previous incarnation.
-pub(super) const BOOT: &[u8] = b"boot";
 
 /// A record as stored under `live/` and `done/`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -246,26 +244,17 @@ pub(super) fn entries(
 ) -> Result<Vec<JournalEntry>, StoreError> {
     let prefix = format!("{id}/").into_bytes();
     // The change that contains `after` may contain later entries: begin with the last one that does not begin after it.
-    let before = Scan {
-        prefix: prefix.clone(),
-        from: Some(log_key(id, after.saturating_add(1))),
-        limit: 1,
-        order: Order::Descending,
-    };
-    let first = store.scan(Tree::TaskLog, &before)?.items.into_iter().next().map(|(key, _)| key);
-    let (mut found, mut from) = (Vec::new(), first);
-    loop {
-        let scan = Scan { prefix: prefix.clone(), from, limit: limit.clamp(1, 200), order: Order::Ascending };
-        let page = store.scan(Tree::TaskLog, &scan)?;
-        for (_, rec) in &page.items {
-            found.extend(Entries::decode(rec)?.0.into_iter().filter(|entry| entry.seq > after));
-        }
-        from = page.next;
-        if from.is_none() || found.len() >= limit {
-            found.truncate(limit);
-            return Ok(found);
+    let before = PageRequest::of(1).starting_at(Some(log_key(id, after.saturating_add(1)))).descending();
+    let first = store.entries(Tree::TaskLog, prefix.clone(), before).next().transpose()?.map(|(key, _)| key);
+    let mut found = Vec::new();
+    for entries in store.records::<Entries>(prefix, PageRequest::of(limit.clamp(1, 200)).starting_at(first)).values() {
+        found.extend(entries?.0.into_iter().filter(|entry| entry.seq > after));
+        if found.len() >= limit {
+            break;
         }
     }
+    found.truncate(limit);
+    Ok(found)
 }
 
 /// Returns the outputs of a task's finished steps, in order.
@@ -274,18 +263,8 @@ pub(super) fn entries(
 ///
 /// Fails if they cannot be read.
 pub(super) fn steps(store: &StoreHandle, id: &str) -> Result<Vec<Finished>, StoreError> {
-    let (mut found, mut from) = (Vec::new(), None);
-    loop {
-        let scan = Scan { prefix: format!("{id}/").into_bytes(), from, limit: 200, order: Order::Ascending };
-        let page = store.scan(Tree::Steps, &scan)?;
-        for (_, rec) in &page.items {
-            found.push(StoredStep::decode(rec)?.finished());
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(found);
-        }
-    }
+    let steps = store.records::<StoredStep>(format!("{id}/"), PageRequest::of(200)).values();
+    steps.map(|step| step.map(StoredStep::finished)).collect()
 }
 
 /// Returns every live task, as last written.
@@ -294,18 +273,7 @@ pub(super) fn steps(store: &StoreHandle, id: &str) -> Result<Vec<Finished>, Stor
 ///
 /// Fails if they cannot be read.
 pub(super) fn live(store: &StoreHandle) -> Result<Vec<(Task, bool)>, StoreError> {
-    let (mut found, mut from) = (Vec::new(), None);
-    loop {
-        let scan = Scan { prefix: LIVE.into(), from, limit: 1_000, order: Order::Ascending };
-        let page = store.scan(Tree::Tasks, &scan)?;
-        for (_, rec) in &page.items {
-            found.push(decode(store, rec)?);
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(found);
-        }
-    }
+    store.entries(Tree::Tasks, LIVE, PageRequest::default()).map(|entry| decode(store, &entry?.1)).collect()
 }
 
 /// Returns the writes that delete an ended task from `Tree::Tasks`.

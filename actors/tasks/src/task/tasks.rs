@@ -31,7 +31,9 @@ use muster_core::{Error, Kind};
 use muster_feed::{Denied, SnapshotRequest, SnapshotSource};
 
 /// Maximum number of concurrent calls of the actor.
-const CALLS: usize = 8_192;
+pub(super) const CALLS: usize = 8_192;
+/// Controls that may wait for it beside them.
+const CONTROLS: usize = 1_024;
 /// Time limit of a call, which includes waiting for the disk.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Maximum number of tasks of a bulk control.
@@ -70,8 +72,9 @@ impl Tasks {
         let (stats, published) = watch::channel(TaskStats::default());
         let shared = Shared { buffers: Arc::default(), stats, succeeds: Arc::default() };
         let (buffers, options_copy) = (Arc::clone(&shared.buffers), options.clone());
-        let spec =
-            ChildSpec::new("tasks", arbiter, move |_| load(options_copy.clone(), shared.clone())).capacity(CALLS);
+        let spec = ChildSpec::new("tasks", arbiter, move |_| load(options_copy.clone(), shared.clone()))
+            .capacity(CALLS)
+            .reserved(CONTROLS);
         Self { handle: group.start(spec), options, buffers, stats: published, last_id: Arc::default() }
     }
 
@@ -95,7 +98,7 @@ impl Tasks {
     ///
     /// `Unavailable`: running tasks were not recorded, and will count as lost by a crash.
     pub async fn drain(&self, grace: Duration) -> Result<(), Error> {
-        self.handle.ask_within(grace + PATIENCE, Shutdown { grace }).await?
+        self.handle.control_within(grace + PATIENCE, Shutdown { grace }).await?
     }
 
     /// Returns figures that are at most a quarter of a second old, without calling the actor.
@@ -267,7 +270,12 @@ impl Tasks {
             Error::field(Kind::Invalid, &loc, msg, serde_json::Value::Null)
         };
         let agent = agent.as_deref().ok_or_else(needed)?;
-        let record = self.get(id, asker).await?;
+        let live = self.handle.control_within(PATIENCE, Get { id: id.to_owned() }).await??;
+        let record = match live {
+            Some(record) => Some(*record),
+            None => stored::ended(&self.options.store, id)?.map(|task| task.record),
+        };
+        let record = record.filter(|record| asker.may_see(&record.owner.id)).ok_or_else(|| missing(id))?;
         Ok(Some(self.options.work.admit(agent, instruction, record.params)?))
     }
 
@@ -282,7 +290,7 @@ impl Tasks {
         new::check_control(&control)?;
         let admission = self.readmit(id, &control, asker).await?;
         let operate = Operate { id: id.to_owned(), control, asker: asker.clone(), admission, asked };
-        self.handle.ask_within(PATIENCE, operate).await?
+        self.handle.control_within(PATIENCE, operate).await?
     }
 
     /// Applies a control to the live tasks that match the filter and that the principal controls, at most 10,000. A dry
@@ -300,7 +308,7 @@ impl Tasks {
     ) -> Result<BulkReply, Error> {
         new::check_control(&control)?;
         let ask = Match { filter, asker: asker.clone(), limit: MAX_BULK };
-        let ids = self.handle.ask_within(PATIENCE, ask).await?;
+        let ids = self.handle.control_within(PATIENCE, ask).await?;
         let (matched, mut outcomes) = (ids.len(), Vec::new());
         if dry_run == DryRun::Yes {
             let outcomes = ids.into_iter().map(|task_id| BulkOutcome { task_id, phase: None, refused: None }).collect();
@@ -323,7 +331,7 @@ impl Tasks {
         }
         let asked = Instant::now();
         let many = OperateMany { ids: ids.to_vec(), control: control.clone(), asker: asker.clone(), asked };
-        let answered = self.handle.ask_within(PATIENCE, many).await??;
+        let answered = self.handle.control_within(PATIENCE, many).await??;
         Ok(answered.into_iter().map(|(id, outcome)| BulkOutcome::of(id, outcome)).collect())
     }
 

@@ -21,15 +21,16 @@ const TIMES_EVERY: u64 = 50;
 impl TaskActor {
     pub(super) fn tick(&mut self) {
         let now = self.now();
+        let read_only = self.read_only();
         for _ in 0..MOST {
-            if self.read_only || self.live.due.first().is_none_or(|(at, _)| *at > now) {
+            if read_only || self.live.due.first().is_none_or(|(at, _)| *at > now) {
                 break;
             }
             let Some((_, id)) = self.live.due.pop_first() else { break };
             self.is_due(&id, now);
         }
         let ticks = self.rate.tick();
-        if ticks.is_multiple_of(TIMES_EVERY) {
+        if ticks.is_multiple_of(TIMES_EVERY) && !read_only {
             self.store_times();
         }
         if ticks.is_multiple_of(STATS_EVERY) {

@@ -163,7 +163,7 @@ impl TaskActor {
         if let Err(error) = stored::ops(&mut entry.task, entry.args_apart, entries, &mut transaction.ops) {
             // Every part of it is bounded, so this is a bug; continuing would publish what is not stored.
             tracing::error!(task = %id, %error, "a task cannot be stored");
-            self.journal.fail();
+            self.journal.fail(error);
         }
         if !entry.waiters.is_empty() {
             let record = entry.shown(now);

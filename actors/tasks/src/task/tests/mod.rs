@@ -14,6 +14,7 @@ use muster_store::{MemStore, StoreHandle};
 use serde_json::{Value, json};
 
 use self::script::Script;
+use super::tasks::CALLS;
 use super::*;
 use muster_core::event::RecordingPublisher;
 use muster_core::supervise::Tree;

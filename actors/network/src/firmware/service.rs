@@ -1,4 +1,4 @@
-//! Firmware as the rest of the house holds it.
+//! The public face of firmware.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,18 +9,19 @@ use bytes::Bytes;
 use futures::Stream;
 use muster_store::StoreHandle;
 use serde_json::Value;
-use tokio::sync::oneshot;
 
-use super::actor::{FirmwareActor, Read, Snapshot, Submit, Wait, Work, load};
+use super::actor::{FirmwareActor, load};
 use super::artifact::{Artifact, ArtifactState, Blocks, SigningKey};
 use super::execution::{ExecState, Execution};
 use super::image::{Images, Piece};
 use super::job::{Act, JobState, JobTarget};
+use super::messages::{Change, Create, Read, Replay, Snapshot, View, Wait};
 use super::record;
 use super::rollout::{Report, Rollout};
 use super::state::{Deed, DeviceJob, Hashed, NewArtifact, NewJob, Rules, State, public};
 use super::turn::{Turn, job_view};
 use crate::device::{DeviceFilter, FirmwareView, Select, Target};
+use crate::journal::Incarnations;
 use muster_core::event::Publisher;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
@@ -50,14 +51,6 @@ impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Options").field("folder", &self.folder).finish_non_exhaustive()
     }
-}
-
-/// An answer to who creates.
-#[derive(Debug, Clone, PartialEq)]
-pub struct View {
-    pub data: Value,
-    /// It was given before, for the same `Idempotency-Key`.
-    pub replayed: bool,
 }
 
 /// An image to be served.
@@ -105,7 +98,10 @@ impl Firmwares {
         let images = Images::open(&options.folder)?;
         let (store, clock) = (Arc::new(StoreBox(Arc::clone(&options.store))), options.clock.clone());
         let devices = Arc::clone(&options.devices);
-        let handle = group.start(ChildSpec::new("firmware", arbiter, move |control| load(options.clone(), control)));
+        let incarnations = Incarnations::default();
+        let handle = group.start(ChildSpec::new("firmware", arbiter, move |control| {
+            load(options.clone(), control, incarnations.clone())
+        }));
         Ok(Self { handle, images, store, clock, devices })
     }
 
@@ -113,22 +109,13 @@ impl Firmwares {
         self.handle.up().await;
     }
 
-    /// Does something in a turn; durable when it resolves.
-    async fn change<R, F>(&self, change: F) -> Result<R, Error>
+    /// Changes the state; durable when it resolves.
+    async fn change<R, C>(&self, change: C) -> Result<R, Error>
     where
         R: Send + 'static,
-        F: FnOnce(&mut State, &mut Turn, Millis) -> Result<R, Error> + Send + 'static,
+        C: FnOnce(&mut State, &mut Turn, Millis) -> Result<R, Error> + Send + 'static,
     {
-        let (to, from) = oneshot::channel();
-        let work: Work = Box::new(move |state, turn, now| {
-            let answer = change(state, turn, now);
-            Box::new(move |durable| {
-                // Who asked may have gone.
-                let _ = to.send(durable.and(answer));
-            })
-        });
-        self.handle.ask(Submit(work)).await??;
-        from.await.map_err(|_| gone())?
+        self.handle.ask(Change::new(change)).await?
     }
 
     async fn read<R, F>(&self, read: F) -> Result<R, Error>
@@ -136,27 +123,16 @@ impl Firmwares {
         R: Send + 'static,
         F: FnOnce(&State) -> R + Send + 'static,
     {
-        let (to, from) = oneshot::channel();
-        let read = Read(Box::new(move |state| {
-            // Who asked may have gone.
-            let _ = to.send(read(state));
-        }));
-        self.handle.ask(read).await?;
-        from.await.map_err(|_| gone())
-    }
-
-    fn replay(&self, named: Option<&Idempotency>) -> Result<Option<View>, Error> {
-        let answer = named.map(|named| named.replay(&self.store.0, self.clock.now())).transpose()?.flatten();
-        Ok(answer.map(|data| View { data, replayed: true }))
+        self.handle.ask(Read::new(read)).await?
     }
 
     /// Announces an image.
     pub async fn create_artifact(&self, new: NewArtifact, by: By, named: Option<Idempotency>) -> Result<View, Error> {
-        if let Some(again) = self.replay(named.as_ref())? {
-            return Ok(again);
-        }
-        let made = self.change(move |state, turn, now| state.create_artifact(new, &by, named.as_ref(), turn, now));
-        Ok(View { data: serde_json::json!(made.await?), replayed: false })
+        let request = named.clone();
+        let change = move |state: &mut State, turn: &mut Turn, now| {
+            Ok(serde_json::json!(state.create_artifact(new, &by, named.as_ref(), turn, now)?))
+        };
+        self.handle.ask(Create { change, request }).await?
     }
 
     /// Takes a piece of an image; tells how many bytes are here. See [`Images::append`].
@@ -295,8 +271,10 @@ impl Firmwares {
 
     /// Makes a job: its devices are chosen now.
     pub async fn create_job(&self, new: NewJob, by: By, named: Option<Idempotency>) -> Result<View, Error> {
-        if let Some(again) = self.replay(named.as_ref())? {
-            return Ok(again);
+        if let Some(request) = named.clone()
+            && let Some(first) = self.handle.ask(Replay(request)).await??
+        {
+            return Ok(first);
         }
         let found = self.resolve(&new.target).await?;
         let id: Arc<str> = new_id(IdKind::Job).into();
@@ -305,10 +283,15 @@ impl Firmwares {
         if let Some(image) = &plan.job.image {
             self.images.require(&image.id, image.size).await?;
         }
-        // Without their job they are nothing: a server that dies in between clears them away.
-        record::write(&self.store.0, &plan.executions).await?;
-        let made = self.change(move |state, turn, now| state.create_job(plan, &by, named.as_ref(), turn, now));
-        Ok(View { data: made.await?, replayed: false })
+        // Without their job they are nothing: a server that dies in between deletes them.
+        let executions = record::writes(&plan.executions)?;
+        let request = named.clone();
+        let change = move |state: &mut State, turn: &mut Turn, now| {
+            let made = state.create_job(plan, &by, named.as_ref(), turn, now)?;
+            turn.earlier = executions;
+            Ok(made)
+        };
+        self.handle.ask(Create { change, request }).await?
     }
 
     async fn resolve(&self, target: &JobTarget) -> Result<Vec<Target>, Error> {

@@ -1,4 +1,4 @@
-//! Geofences as the rest of the house holds them.
+//! The public face of geofences.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use super::actor::{GeofenceActor, GeofenceOptions, load};
 use super::inbox::Inbox;
 use super::messages::{Change, Create, Created, Drain, Get, List, NewFence, Remove, Update, WhoIsInside};
 use super::record::{Fence, Inside, Observation};
+use crate::journal::Incarnations;
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
@@ -15,7 +16,7 @@ use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_identity::By;
 
-/// Told where subjects are. Never waits.
+/// Receives the positions of subjects. Never waits.
 pub trait Watcher: Send + Sync + std::fmt::Debug {
     fn observe(&self, observation: Observation);
 
@@ -47,16 +48,15 @@ impl Watcher for Geofences {
 
 impl Geofences {
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: GeofenceOptions) -> Self {
-        let inbox = Inbox::default();
+        let (inbox, incarnations) = (Inbox::default(), Incarnations::default());
         let own = inbox.clone();
         let handle = group.start(ChildSpec::new("geofences", arbiter, move |_| {
-            let (options, inbox) = (options.clone(), own.clone());
-            async move { load(options, inbox).await }
+            load(options.clone(), own.clone(), incarnations.clone())
         }));
         Self { handle, inbox }
     }
 
-    /// Places that were told and not looked at yet.
+    /// Number of observations that were not looked at yet.
     pub fn waiting(&self) -> usize {
         self.inbox.waiting()
     }
@@ -97,7 +97,7 @@ impl Geofences {
     /// # Errors
     /// `Unavailable`.
     pub async fn list(&self, page: PageAsk) -> Result<Page<Arc<Fence>>, Error> {
-        Ok(self.handle.ask(List { page }).await?)
+        self.handle.ask(List { page }).await?
     }
 
     /// Who is inside; restricted incidents are not shown.
