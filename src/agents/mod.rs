@@ -84,7 +84,7 @@ impl Agency {
             work: Arc::new(work),
             settings: config.agents.tasks(),
             runtime: threads.handle(),
-            kill_times: ground.metrics.kill_times(),
+            kill_latency: ground.metrics.kill_latency(),
         };
         let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
         ground.feed.register_source("agents", Arc::new(tasks.clone()));

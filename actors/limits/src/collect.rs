@@ -1,18 +1,18 @@
-//! Clears away stored buckets that nobody asked for again and in which nothing counts any more.
+//! Removes stored buckets that are unused and in which nothing counts any more.
 
 use muster_store::{Batch, Expect, PageRequest, Record, Store, StoreError, Tree};
 
 use super::record::{Head, prefix_of_head};
 use super::rule::Window;
 
-/// Most batches of one round, and most deletions in each.
+/// Maximum number of batches of one round, and of deletions in each.
 const ROUND: usize = 64;
 const BATCH: usize = 2_000;
 
-/// The batches that clear away what is over. Blocking: reads every stored bucket.
+/// Returns the batches that remove expired buckets. Blocking: reads every stored bucket.
 ///
-/// A bucket goes only while its head is what was read, so one that comes back to life meanwhile stays. A lease left by
-/// an earlier run of the server was used before `started`, if at all.
+/// A bucket is removed only if its head is unchanged, so one that is used again meanwhile stays. A lease left by an
+/// earlier run of the server was used before `started`, if at all.
 pub(super) fn rounds(store: &dyn Store, started: u64, now: u64) -> Result<Vec<Batch>, StoreError> {
     let mut batches = Vec::new();
     let mut over: Option<(Vec<u8>, Batch)> = None;

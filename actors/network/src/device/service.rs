@@ -38,7 +38,7 @@ use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error};
-use muster_feed::{SnapshotAsk, SnapshotSource};
+use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::By;
 
 /// Heartbeats that a slow receiver of [`FirmwareView::beats`] may lag behind.
@@ -304,7 +304,7 @@ impl Devices {
 }
 
 impl SnapshotSource for Devices {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         // One that is refused answers by its drop.
         let _ = self.handle.try_send(Snapshot::new(ask));
     }

@@ -30,7 +30,7 @@ use muster_core::page::PageAsk;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error, Kind, Millis};
-use muster_feed::{SnapshotAsk, SnapshotSource};
+use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::{By, Person};
 
 /// What the actor needs.
@@ -399,7 +399,7 @@ fn gone() -> Error {
 }
 
 impl SnapshotSource for Firmwares {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         // A refused ask answers by its drop.
         let _ = self.handle.try_send(Snapshot(ask.into()));
     }

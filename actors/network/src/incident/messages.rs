@@ -20,7 +20,7 @@ use muster_core::Error;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
-use muster_feed::{Denied, SnapshotAsk, StateItem};
+use muster_feed::{Denied, SnapshotRequest, StateItem};
 use muster_identity::By;
 
 /// A change.
@@ -130,7 +130,7 @@ pub(super) struct Newest {
 /// A request for the state of a channel. Dropped unanswered, it answers `Unavailable`.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub struct Snapshot(pub(super) Option<SnapshotAsk>);
+pub struct Snapshot(pub(super) Option<SnapshotRequest>);
 
 impl Snapshot {
     pub(super) fn answer(mut self, state: Result<Vec<StateItem>, Denied>) {

@@ -23,7 +23,7 @@ use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error};
-use muster_feed::{SnapshotAsk, SnapshotSource};
+use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::By;
 
 /// Incidents and alerts. Cheap to clone.
@@ -208,7 +208,7 @@ impl Incidents {
 }
 
 impl SnapshotSource for Incidents {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         // A message that cannot be sent is dropped, and says so to the asker as it goes.
         let _ = self.handle.try_send(Snapshot(Some(ask)));
     }

@@ -16,7 +16,7 @@ use muster_core::idempotency::Idempotency;
 use muster_core::precondition::IfMatch;
 use muster_core::principal::Viewer;
 use muster_core::supervise::ActorState;
-use muster_feed::{SnapshotAsk, SnapshotReply, SnapshotSource};
+use muster_feed::{SnapshotReply, SnapshotRequest, SnapshotSource};
 
 /// How often each execution came into each state, by the events that were committed.
 fn told(house: &House) -> BTreeMap<(String, String), usize> {
@@ -225,7 +225,7 @@ fn the_state_of_a_channel_comes_behind_the_events_of_what_it_shows() {
                 let before: Vec<String> = feed.take().into_iter().map(|event| event.name).collect();
                 drop(send.send((state, before)));
             });
-            house.firmwares.ask(SnapshotAsk { channel: "firmware".to_owned(), viewer, reply });
+            house.firmwares.ask(SnapshotRequest { channel: "firmware".to_owned(), viewer, reply });
             tokio::task::yield_now().await;
             house.store.release();
         };

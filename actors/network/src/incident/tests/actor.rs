@@ -12,7 +12,7 @@ use muster_core::page::PageAsk;
 use muster_core::principal::Viewer;
 use muster_core::supervise::Tree as Actors;
 use muster_core::{Clock, Kind, test_world};
-use muster_feed::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
 
 pub(super) struct House {
     pub(super) store: Arc<MemStore>,
@@ -230,7 +230,7 @@ pub(super) async fn state(
     let (send, answer) = tokio::sync::oneshot::channel();
     let viewer = Viewer { id: id.into(), permissions: role.permissions() };
     let reply = SnapshotReply::new(move |state| drop(send.send(state)));
-    incidents.ask(SnapshotAsk { channel: channel.to_owned(), viewer, reply });
+    incidents.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     answer.await.unwrap()
 }
 

@@ -12,7 +12,7 @@ use muster_core::page::PageAsk;
 use muster_core::principal::Viewer;
 use muster_core::supervise::ActorState;
 use muster_core::{Kind, test_world};
-use muster_feed::{SnapshotAsk, SnapshotReply, SnapshotSource};
+use muster_feed::{SnapshotReply, SnapshotRequest, SnapshotSource};
 
 #[test]
 fn a_store_that_only_reads_refuses_every_write_alike_and_reads_go_on() {
@@ -102,7 +102,7 @@ fn the_state_of_a_channel_comes_behind_the_events_of_what_it_shows() {
                 let before: Vec<String> = told.take().into_iter().map(|event| event.name).collect();
                 drop(send.send((state, before)));
             });
-            house.incidents.ask(SnapshotAsk { channel: "incidents".to_owned(), viewer, reply });
+            house.incidents.ask(SnapshotRequest { channel: "incidents".to_owned(), viewer, reply });
             let later =
                 house.incidents.note(operator(), None, incident.id.clone(), "n".into(), serde_json::Value::Null);
             let release = async {

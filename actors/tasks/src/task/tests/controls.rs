@@ -1,4 +1,4 @@
-//! The four verbs on running tasks.
+//! Controls of running tasks.
 
 use muster_store::{Order, Scan, Store, Tree as Trees};
 
@@ -112,8 +112,11 @@ fn a_kill_is_timed_from_its_coming_in_to_the_drop_of_the_step() {
         bench.store.release();
         kill.await.unwrap();
         test_world::until(|| bench.work.dropped().len() == 2).await;
-        let told = bench.kills.lock().unwrap().clone();
-        assert!(told.len() == 1 && told[0] >= Duration::from_secs(3), "with its wait for the disk: {told:?}");
+        let published_count = bench.kills.lock().unwrap().clone();
+        assert!(
+            published_count.len() == 1 && published_count[0] >= Duration::from_secs(3),
+            "with its wait for the disk: {published_count:?}"
+        );
     });
 }
 

@@ -1,4 +1,4 @@
-//! From the journal into the store, and out of it what is too old. Beside the actor.
+//! Moves journal lines into the store, and removes old rows from it; outside of the actor.
 
 use std::sync::Arc;
 
@@ -6,64 +6,69 @@ use muster_store::{Batch, Frames, Journal, PageRequest, Record, Store, StoreErro
 
 use super::line::Line;
 use super::period::{Day, Month};
-use super::record::{self, HEAD, Head, ROW, Shelf, account_prefix, day_prefix};
-use super::state::{Book, Changes};
+use super::record::{self, HEAD, Head, ROW, RecordReader, account_prefix, day_prefix};
+use super::state::{Changes, LedgerState};
 use muster_core::Millis;
 
-/// Most writes of one batch.
+/// Maximum number of writes in one batch.
 const BATCH: usize = 2_000;
-/// Rows are kept for so many days.
+/// Number of days for which rows are kept.
 pub(super) const KEEP_DAYS: u32 = 400;
-/// What was spent in a month is kept for so many months.
+/// Number of months for which monthly totals are kept.
 const KEEP_MONTHS: u32 = 14;
-/// Most records cleared away in one sweep.
+/// Maximum number of records removed in one sweep.
 const SWEEP: usize = 50_000;
 
-/// A book as store and journal have it, and what its actor follows.
+/// The state restored from store and journal, and the journal position that the actor follows.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    pub(super) book: Book,
+    pub(super) ledger: LedgerState,
     pub(super) follower: u64,
     pub(super) torn_bytes: u64,
 }
 
-/// Reads everything back. Blocking. Holds of a server that ended without a word are charged.
+/// Restores everything. Blocking. Holds left open by a server that did not shut down cleanly are charged.
 pub(super) fn load(store: &dyn Store, journal: &Journal) -> Result<Loaded, StoreError> {
     let followed = journal.follow();
-    // First of all: rows that reach the store meanwhile say themselves which lines they count.
+    // Read first: rows that reach the store meanwhile state which lines they include.
     let head: Head = record::read(store, HEAD)?.unwrap_or_default();
     let after = head.line;
-    let mut book = Book::restore(head, Shelf(store))?;
+    let mut ledger = LedgerState::restore(head, RecordReader(store))?;
     let mut failed = Ok(());
     let mut each = |number: u64, payload: &[u8]| {
         if failed.is_ok() {
-            failed = count(&mut book, number, payload, store);
+            failed = count(&mut ledger, number, payload, store);
         }
     };
     let replayed = journal.replay(after, followed.through, &mut each)?;
     Frames::new(&followed.waiting).for_each(|(number, payload)| each(number, payload));
     failed?;
-    let open = book.holds_before(journal.started());
+    let open = ledger.holds_before(journal.started());
     for &hold in &open {
         journal.append_or_buffer(&Line::Charge { hold }.encode());
     }
-    tracing::info!(lines = replayed.frames, torn_bytes = replayed.torn_bytes, charged = open.len(), "ledger read back");
-    Ok(Loaded { book, follower: followed.follower, torn_bytes: replayed.torn_bytes })
+    tracing::info!(lines = replayed.frames, torn_bytes = replayed.torn_bytes, charged = open.len(), "ledger restored");
+    Ok(Loaded { ledger, follower: followed.follower, torn_bytes: replayed.torn_bytes })
 }
 
-/// Counts one line of the journal.
-pub(super) fn count(book: &mut Book, number: u64, payload: &[u8], store: &dyn Store) -> Result<(), StoreError> {
+/// Applies one line of the journal.
+pub(super) fn count(
+    ledger: &mut LedgerState,
+    number: u64,
+    payload: &[u8],
+    store: &dyn Store,
+) -> Result<(), StoreError> {
     match Line::decode(payload) {
-        Some(line) => book.apply(number, &line, Shelf(store)),
+        Some(line) => ledger.apply(number, &line, RecordReader(store)),
         None => {
-            tracing::error!(number, "a line of the ledger's journal is of a newer program and is not counted");
+            tracing::error!(number, "a line of the ledger's journal was written by a newer version and is not counted");
             Ok(())
         }
     }
 }
 
-/// Writes a checkpoint. The journal first: what the store counts must not be missing there after a power cut, or its
-/// number would be given away again.
+/// Writes a checkpoint. The journal is synced first: lines included in the store must not be missing from it after a
+/// power cut, or their numbers would be assigned again.
 pub(super) async fn save(store: StoreHandle, journal: Arc<Journal>, changes: Changes) -> Result<(), StoreError> {
     let synced = tokio::task::spawn_blocking(move || journal.sync()).await;
     synced.unwrap_or_else(|_| Err(StoreError::Io("a sync of the journal ended early".to_owned())))?;
@@ -73,7 +78,8 @@ pub(super) async fn save(store: StoreHandle, journal: Arc<Journal>, changes: Cha
     Ok(())
 }
 
-/// The batches of a checkpoint, to be committed in order: the head, which vouches for all, is in the last.
+/// Returns the batches of a checkpoint, to be committed in order. The last one contains the head, which declares the
+/// others complete.
 pub(super) fn batches(changes: Changes) -> Result<Vec<Batch>, StoreError> {
     let mut puts = Vec::with_capacity(changes.rows.len() + changes.accounts.len() + 1);
     for (key, record) in &changes.rows {
@@ -92,7 +98,7 @@ pub(super) fn batches(changes: Changes) -> Result<Vec<Batch>, StoreError> {
     Ok(puts.chunks(BATCH).map(batch).collect())
 }
 
-/// The batches that clear away what is too old. Blocking.
+/// Returns the batches that remove old records. Blocking.
 pub(super) fn sweep(store: &dyn Store, now: Millis) -> Result<Vec<Batch>, StoreError> {
     let (day, month) = (Day::of(now).minus(KEEP_DAYS), Month(Month::of(now).0.saturating_sub(KEEP_MONTHS)));
     let mut old = keys(store, &day_prefix(Day(0)), &day_prefix(day))?;

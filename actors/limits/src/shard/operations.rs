@@ -1,4 +1,4 @@
-//! The three things a shard is asked, each on a bucket that may have to be read first.
+//! The operations of a shard, each on a bucket that may have to be read first.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use crate::subject::BucketKey;
 use crate::view::LimitView;
 use muster_core::{Error, Kind};
 
-/// Most admissions of one bucket that wait for the disk.
+/// Maximum number of admissions of one bucket that wait for the disk.
 const MAX_WAITING: usize = 1_024;
 
-/// Something to be done on one bucket.
-trait Job: Send + 'static {
+/// An operation on a bucket.
+trait Operation: Send + 'static {
     type Out: Send + 'static;
     fn key(&self) -> &BucketKey;
     fn run(self, account: &mut Account, now: u64) -> Reply<Self::Out>;
 }
 
-impl Job for Admit {
+impl Operation for Admit {
     type Out = Decision;
 
     fn key(&self) -> &BucketKey {
@@ -50,14 +50,14 @@ impl Job for Admit {
     }
 }
 
-impl Job for Settle {
+impl Operation for Settle {
     type Out = ();
 
     fn key(&self) -> &BucketKey {
         &self.reservation.key
     }
 
-    /// Answered at once: the tokens are spent whether or not the disk knows; a crash keeps the estimate.
+    /// Replies immediately: the tokens are consumed whether or not that is durable; a crash keeps the estimate.
     fn run(self, account: &mut Account, now: u64) -> Reply<()> {
         let more = account.bucket.settle(self.reservation.id, self.tokens, now);
         account.charged(more);
@@ -65,7 +65,7 @@ impl Job for Settle {
     }
 }
 
-impl Job for Peek {
+impl Operation for Peek {
     type Out = LimitView;
 
     fn key(&self) -> &BucketKey {
@@ -78,25 +78,25 @@ impl Job for Peek {
 }
 
 impl RateShard {
-    /// Replaces what was settled since the last decision.
+    /// Processes the settlements queued since the last decision.
     pub(super) fn take_settled(&mut self) {
         while let Some(settle) = self.settled.pop() {
-            // One of a bucket that cannot be read keeps its estimate.
+            // A settlement of a bucket that cannot be read keeps its estimate.
             drop(self.run(settle));
         }
     }
 
-    fn run<J: Job>(&mut self, job: J) -> Reply<J::Out> {
+    fn run<J: Operation>(&mut self, operation: J) -> Reply<J::Out> {
         let now = self.now();
-        match self.entries.get_mut(job.key()) {
+        match self.entries.get_mut(operation.key()) {
             Some(Entry::Ready(account)) => {
                 account.used_at = now;
                 account.leaving = false;
                 let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
                 account.place = order.touch(account.place);
-                // Only a bucket that is stored has to be found again.
-                let key = account.durable.is_some().then(|| job.key().clone());
-                let reply = job.run(account, now);
+                // Only a stored bucket has to be looked up again.
+                let key = account.durable.is_some().then(|| operation.key().clone());
+                let reply = operation.run(account, now);
                 if let Some(key) = key {
                     self.renew(&key);
                 }
@@ -105,13 +105,13 @@ impl RateShard {
             Some(Entry::Loading(deferred)) => {
                 let (to, answer) = oneshot::channel();
                 deferred.push(Box::new(move |shard| match shard {
-                    Ok(shard) => shard.run(job).forward(to),
+                    Ok(shard) => shard.run(operation).forward(to),
                     Err(error) => drop(to.send(Err(error))),
                 }));
                 Reply::Later(answer)
             }
-            None => match self.open(job.key(), now) {
-                Ok(()) => self.run(job),
+            None => match self.open(operation.key(), now) {
+                Ok(()) => self.run(operation),
                 Err(error) => Reply::Now(Err(error)),
             },
         }

@@ -1,4 +1,4 @@
-//! Live tasks in memory: each with its seat, its job and who waits for it.
+//! Live tasks in memory, each with its placement, its job and its waiting callers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use super::stored;
 use super::work::{Next, View};
 use muster_core::Millis;
 
-/// Where a task is with regard to slots.
+/// Placement of a task with regard to slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seat {
+pub(super) enum Placement {
     Nowhere,
     Queue,
     Slot,
 }
 
-/// A live task, and an ended one until its end is durable.
+/// A live task, or an ended one whose end is not durable yet.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) task: Task,
     pub(super) owner: Arc<str>,
-    pub(super) seat: Seat,
+    pub(super) placement: Placement,
     pub(super) job: Option<Job>,
-    /// As it was last planned from, while it has a slot.
+    /// The view from which it was last planned, while it has a slot.
     pub(super) view: Option<Arc<View>>,
-    /// What comes first, where that is known already.
+    /// The first step, if it is known already.
     pub(super) first: Option<Box<Next>>,
     pub(super) due: Option<Millis>,
-    /// The decision that its present state rests on.
+    /// Number of the decision that its current state depends on.
     pub(super) decided: u64,
     pub(super) waiters: Vec<oneshot::Sender<Box<TaskRecord>>>,
     pub(super) args_apart: bool,
-    /// Of what it is counted as.
+    /// Status under which this task is counted in the queue statistics.
     pub(super) counted: Option<Status>,
 }
 
@@ -49,7 +49,7 @@ impl Entry {
         Self {
             owner: Arc::from(task.record.owner.id.as_str()),
             task,
-            seat: Seat::Nowhere,
+            placement: Placement::Nowhere,
             job: None,
             view: None,
             first: None,
@@ -61,7 +61,7 @@ impl Entry {
         }
     }
 
-    /// The record as it is shown: with the time that has passed.
+    /// Returns the record with elapsed times included.
     pub(super) fn shown(&self, now: Millis) -> TaskRecord {
         let mut task = Task { record: self.task.record.clone(), inner: self.task.inner.clone() };
         if !task.record.status.ended() {
@@ -73,7 +73,7 @@ impl Entry {
         task.record
     }
 
-    /// The task as [`Work`](super::Work) sees it, without what finished steps gave.
+    /// Returns the task as [`Work`](super::Work) sees it, without the outputs of finished steps.
     pub(super) fn bare_view(&self) -> View {
         let record = &self.task.record;
         View {
@@ -90,24 +90,25 @@ impl Entry {
     }
 }
 
-/// All of them, and what finds them.
+/// All live tasks and their indexes.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct LiveTasks {
     pub(super) entries: BTreeMap<Arc<str>, Entry>,
-    /// By owner and identifier.
+    /// Owner and identifier of each task.
     pub(super) owners: BTreeSet<(Arc<str>, Arc<str>)>,
     pub(super) queue: Queue,
     pub(super) due: BTreeSet<(Millis, Arc<str>)>,
     pub(super) times: HashMap<String, RunTimes>,
 }
 
-impl Book {
-    /// Reads live tasks and run times back. Blocking.
+impl LiveTasks {
+    /// Restores live tasks and run times. Blocking.
     ///
     /// # Errors
-    /// They cannot be read.
+    ///
+    /// Fails if they cannot be read.
     pub(super) fn read(store: &StoreHandle, settings: &TaskSettings) -> Result<Self, StoreError> {
-        let mut book = Self {
+        let mut live = Self {
             entries: BTreeMap::new(),
             owners: BTreeSet::new(),
             queue: Queue::new(settings.slots, settings.per_key),
@@ -115,9 +116,9 @@ impl Book {
             times: times(store)?,
         };
         for (task, args_apart) in stored::live(store)? {
-            book.insert(Entry::new(task, args_apart));
+            live.insert(Entry::new(task, args_apart));
         }
-        Ok(book)
+        Ok(live)
     }
 
     pub(super) fn insert(&mut self, entry: Entry) -> Arc<str> {
@@ -136,7 +137,7 @@ impl Book {
         Some(entry)
     }
 
-    /// When the one that is served next came into the queue.
+    /// Returns when the task that is served next was queued.
     pub(super) fn oldest(&self) -> Option<Millis> {
         self.queue.oldest()
     }
