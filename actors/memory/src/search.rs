@@ -7,11 +7,11 @@ use muster_store::StoreError;
 
 use super::check;
 use super::cursor;
-use super::service::MemoryOptions;
 use super::messages::{FoundEntry, SearchAsk, SearchReply};
 use super::port::{Candidate, Candidates, IndexAsk};
 use super::reads::meant;
 use super::record::EntryId;
+use super::service::MemoryOptions;
 use super::snippets::Marker;
 use super::stored;
 use muster_core::{Error, Kind};
