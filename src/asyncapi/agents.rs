@@ -137,7 +137,7 @@ fn log() -> Value {
 }
 
 fn metrics() -> Value {
-    json!({ "running": 3, "queued": 0, "paused": 1, "workers": 2, "per_second": 1.5, "p50_ms": 120, "p99_ms": 900,
+    json!({ "running": 3, "pending": 0, "queued": 0, "paused": 1, "waiting": 0, "retrying": 0, "oldest_seconds": 4, "workers": 2, "per_second": 1.5, "p50_ms": 120, "p99_ms": 900,
         "tokens_per_s": 40.0, "breakers": { "openai": "closed" } })
 }
 

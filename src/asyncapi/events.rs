@@ -259,8 +259,13 @@ pub(super) fn shape(example: &Value) -> Value {
         Value::Number(_) => json!({ "type": "integer" }),
         Value::Array(items) => json!({ "type": "array", "items": items.first().map_or(json!({}), shape) }),
         Value::Object(fields) => {
+            // Its keys are identifiers, not names of fields.
+            let of_provider = |name: &str, value: &Value| {
+                let value = value.as_object().and_then(|object| object.values().next()).filter(|_| name == "breakers");
+                value.map(|value| json!({ "type": "object", "additionalProperties": shape(value) }))
+            };
             let field = |(name, value): (&String, &Value)| {
-                let schema = shape(value);
+                let schema = of_provider(name, value).unwrap_or_else(|| shape(value));
                 (name.clone(), if NULLABLE.contains(&name.as_str()) { nullable(schema) } else { schema })
             };
             let properties: Map<_, _> = fields.iter().map(field).collect();
@@ -298,7 +303,9 @@ fn nullable(schema: Value) -> Value {
 }
 
 fn point() -> Value {
-    nullable(object(json!({ "lon": { "type": "number" }, "lat": { "type": "number" } }), &["lon", "lat"]))
+    let coordinates = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2,
+        "description": "Longitude and latitude in degrees" });
+    nullable(object(json!({ "type": { "const": "Point" }, "coordinates": coordinates }), &["type", "coordinates"]))
 }
 
 fn telemetry() -> Value {
