@@ -16,7 +16,7 @@ use muster_identity::keys::{KeyActorOptions, Keys, Token};
 use muster_identity::{DeviceDirectory, Identity, IdentityOptions};
 use muster_limits::ledger::{Ledger, LedgerOptions};
 use muster_limits::{Options as LimiterOptions, RateLimiter};
-use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, Options as ModelOptions, Selection};
+use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, ModelOptions, Selection};
 use muster_network::device::Devices;
 use muster_network::firmware::Firmwares;
 use muster_network::geofence::Geofences;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use muster_gateway::BreakerState;
-use muster_models::{EmbedModel, Status};
+use muster_models::{EmbedModel, ModelStatus};
 use muster_providers::{EMBEDDED_PROVIDER, ListedEmbedding, ListedModel};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -43,8 +43,8 @@ const UNKNOWN_CONTEXT: u32 = 8192;
 pub fn list(app: &App) -> Vec<ModelView> {
     let open = open_circuits(app);
     let missing = match app.model.status() {
-        Status::Absent { mend } => Some(mend),
-        Status::Loading { .. } | Status::Ready | Status::Failed { .. } => None,
+        ModelStatus::Absent { mend } => Some(mend),
+        ModelStatus::Loading { .. } | ModelStatus::Ready | ModelStatus::Failed { .. } => None,
     };
     let listed = app.live().registry().list().into_iter().map(|mut model| {
         if model.provider == EMBEDDED_PROVIDER && missing.is_some() {
@@ -60,8 +60,8 @@ pub fn list(app: &App) -> Vec<ModelView> {
 pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
     let open = open_circuits(app);
     let missing = match app.embedder.status() {
-        Status::Absent { mend } => Some(mend),
-        Status::Loading { .. } | Status::Ready | Status::Failed { .. } => None,
+        ModelStatus::Absent { mend } => Some(mend),
+        ModelStatus::Loading { .. } | ModelStatus::Ready | ModelStatus::Failed { .. } => None,
     };
     let listed = app.live().registry().list_embeddings().into_iter().map(|model| {
         let ListedEmbedding { entry, provider, mut configured, mut setting } = model;

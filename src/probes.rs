@@ -20,7 +20,7 @@ use muster_identity::keys::{Keys, Refusal, Token};
 use muster_limits::ledger::Ledger;
 use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
 use muster_memory::Memory;
-use muster_models::{ChatModel, EmbedModel, Status};
+use muster_models::{ChatModel, EmbedModel, ModelStatus};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
 use muster_tasks::agent::Agents;
@@ -207,10 +207,10 @@ fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
         let (vectors, first) = (Arc::clone(&vectors), Arc::clone(&first));
         async move {
             match vectors.status() {
-                Status::Absent { mend } => return Verdict::Degraded(format!("no embedding model: {mend}")),
-                Status::Loading { percent } => return Verdict::Degraded(format!("loading ({percent} %)")),
-                Status::Failed { why, mend } => return Verdict::Unhealthy(format!("{why}: {mend}")),
-                Status::Ready => {}
+                ModelStatus::Absent { mend } => return Verdict::Degraded(format!("no embedding model: {mend}")),
+                ModelStatus::Loading { percent } => return Verdict::Degraded(format!("loading ({percent} %)")),
+                ModelStatus::Failed { why, mend } => return Verdict::Unhealthy(format!("{why}: {mend}")),
+                ModelStatus::Ready => {}
             }
             let begun = Instant::now();
             let vector = match vectors.embed(vec!["the quick brown fox".to_owned()]).await {
@@ -306,13 +306,17 @@ fn gateway(live: Watched, model: Arc<dyn ChatModel>) -> Probe {
             live.now().chain.status().iter().filter(|provider| remote(provider)).map(is_open).collect();
         let verdict = match model.status() {
             _ if open.contains(&false) => Verdict::Healthy,
-            Status::Ready if open.is_empty() => Verdict::Healthy,
-            Status::Ready => Verdict::Degraded("every provider is failing: only the embedded model answers".to_owned()),
-            Status::Loading { percent } => Verdict::Degraded(format!("the embedded model is loading ({percent} %)")),
-            Status::Absent { mend } => {
+            ModelStatus::Ready if open.is_empty() => Verdict::Healthy,
+            ModelStatus::Ready => {
+                Verdict::Degraded("every provider is failing: only the embedded model answers".to_owned())
+            }
+            ModelStatus::Loading { percent } => {
+                Verdict::Degraded(format!("the embedded model is loading ({percent} %)"))
+            }
+            ModelStatus::Absent { mend } => {
                 Verdict::Unhealthy(format!("nothing can answer; embedded model not installed: {mend}"))
             }
-            Status::Failed { why, mend } => {
+            ModelStatus::Failed { why, mend } => {
                 Verdict::Unhealthy(format!("nothing can answer; embedded model: {why}: {mend}"))
             }
         };

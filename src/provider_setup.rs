@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_core::Clock;
-use muster_gateway::{ChainOptions, Provider, Till, TokenCounter};
+use muster_gateway::{BudgetGuard, ChainOptions, Provider, TokenCounter};
 use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_models::ChatModel;
 use muster_providers::{
@@ -121,9 +121,9 @@ impl TokenCounter for Counter {
 }
 
 /// The ledger with the budgets of models.
-pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> Till {
+pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> BudgetGuard {
     let limits = config.budget.models.iter().map(|(model, usd)| (model.clone(), nanos_of_usd(*usd)));
-    Till { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
+    BudgetGuard { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
 }
 
 /// The bounds of the chain's work.
@@ -173,7 +173,7 @@ mod tests {
             models = ["claude-haiku-5-5"]
         "#;
         let config = config::parse(text, "config.toml", std::iter::empty()).unwrap();
-        let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::Options::default());
+        let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::ModelOptions::default());
         let registry = registry(&config, &*model).unwrap();
         let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)));
         let providers = providers(&config, &registry, &embedded, &[]).unwrap();

@@ -7,7 +7,7 @@ use muster_core::supervise::{ActorStatus, Escalation};
 use muster_core::{Error, Kind};
 use muster_gateway::{BreakerState, ProviderStatus};
 use muster_memory::IndexStats;
-use muster_models::{ModelInfo, ModelStats, Status};
+use muster_models::{ModelInfo, ModelStats, ModelStatus};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::StoreStats;
 use muster_tasks::engine::EngineStats;
@@ -52,7 +52,7 @@ pub struct Ready {
     pub ready: bool,
     /// The embedded model, which may still be loading.
     #[schema(value_type = Object)]
-    pub model: Status,
+    pub model: ModelStatus,
 }
 
 /// Everything the server knows of itself.
@@ -135,7 +135,7 @@ pub struct SocketStatus {
 pub struct EmbeddedModel {
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    pub status: Status,
+    pub status: ModelStatus,
     #[schema(value_type = Object)]
     pub info: ModelInfo,
     #[schema(value_type = Object)]
@@ -167,10 +167,10 @@ fn provider_health(app: &App, provider: ProviderStatus) -> (String, ProviderHeal
     if provider.id == EMBEDDED_PROVIDER {
         model = app.model.info().id;
         status = match app.model.status() {
-            Status::Ready => status,
-            Status::Absent { .. } => "absent".to_owned(),
-            Status::Loading { .. } => "loading".to_owned(),
-            Status::Failed { .. } => "failed".to_owned(),
+            ModelStatus::Ready => status,
+            ModelStatus::Absent { .. } => "absent".to_owned(),
+            ModelStatus::Loading { .. } => "loading".to_owned(),
+            ModelStatus::Failed { .. } => "failed".to_owned(),
         };
     }
     (provider.id, ProviderHealth { status, model })
@@ -183,11 +183,13 @@ pub fn ready(app: &App) -> Result<Ready, Error> {
         return Err(Error::new(Kind::Unavailable, "the server is shutting down"));
     }
     let why = match &model {
-        Status::Ready => return Ok(Ready { ready: true, model }),
+        ModelStatus::Ready => return Ok(Ready { ready: true, model }),
         _ if app.live().remote_providers() > 0 => return Ok(Ready { ready: true, model }),
-        Status::Loading { percent } => format!("the embedded model is loading ({percent} %)"),
-        Status::Absent { mend } => format!("no provider is configured and the embedded model is not installed: {mend}"),
-        Status::Failed { why, mend } => format!("the embedded model failed: {why}: {mend}"),
+        ModelStatus::Loading { percent } => format!("the embedded model is loading ({percent} %)"),
+        ModelStatus::Absent { mend } => {
+            format!("no provider is configured and the embedded model is not installed: {mend}")
+        }
+        ModelStatus::Failed { why, mend } => format!("the embedded model failed: {why}: {mend}"),
     };
     Err(Error::new(Kind::Unavailable, why))
 }

@@ -1,7 +1,7 @@
 //! The models that agents plan and write with: the chain and the settings that count now.
 
 use futures::future::BoxFuture;
-use muster_gateway::{Chain, ChainError, ChatAsk};
+use muster_gateway::{Chain, ChainError, GatewayChatRequest};
 use muster_tasks::agent::{ChainModels, Models, Settle, Speech};
 
 use crate::live::Watched;
@@ -31,7 +31,7 @@ impl Models for LiveModels {
         }
     }
 
-    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         self.chain.stream(ask, settle)
     }
 }

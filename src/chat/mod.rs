@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, web};
 use muster_core::Kind;
-use muster_gateway::{Answer, ChatAsk, EmbedAsk, Embedded, Settlement, Spend, StreamEnd, Streaming};
+use muster_gateway::{
+    AnswerStream, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, Settlement, Spend,
+    StreamEnd,
+};
 use muster_limits::Estimate;
 use muster_limits::ledger::nanos_of_usd;
 use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Message, Usage};
@@ -28,7 +31,11 @@ const UNBOUNDED_ANSWER: u32 = 4096;
 const COUNTED_BYTES_PER_TOKEN: usize = 4;
 
 /// Asks the chain and settles.
-pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
+pub async fn complete(
+    app: &App,
+    ask: GatewayChatRequest,
+    reservation: Reservation,
+) -> Result<CompletedChat, HttpError> {
     let reservation = reservation.asked();
     let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &ask));
     let answer = match app.live().chain.complete(ask).await {
@@ -50,7 +57,7 @@ pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Resu
 }
 
 /// Asks the chain for a stream, there once its first content is. Tokens are settled at its end, however it ends.
-pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Streaming, HttpError> {
+pub async fn stream(app: &App, ask: GatewayChatRequest, reservation: Reservation) -> Result<AnswerStream, HttpError> {
     let (metrics, reservation) = (app.metrics.clone(), reservation.asked());
     let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &ask)));
     let settled = span.clone();
@@ -77,17 +84,22 @@ pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result
 }
 
 /// What the chain is asked on behalf of a request.
-pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, reservation: &Reservation) -> ChatAsk {
+pub fn ask(
+    http: &HttpRequest,
+    model: Option<String>,
+    mut request: ChatRequest,
+    reservation: &Reservation,
+) -> GatewayChatRequest {
     // What the reservation does not cover must not be generated, by all answers together.
     let answers = request.choices();
     let bound = reservation.answer_bound.map(|bound| (bound / answers).max(1));
     request.max_tokens = [request.max_tokens, bound].into_iter().flatten().min();
-    let most = Usage {
+    let max_usage = Usage {
         prompt_tokens: reservation.prompt(),
         completion_tokens: request.max_tokens.unwrap_or(UNBOUNDED_ANSWER).saturating_mul(answers),
         estimated: true,
     };
-    ChatAsk {
+    GatewayChatRequest {
         models: model.into_iter().collect(),
         request: Arc::new(request),
         request_id: request_id(http),
@@ -95,15 +107,15 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
         deadline: None,
         retries: None,
         hedge_after: None,
-        spend: spend(http, most),
+        spend: spend(http, max_usage),
     }
 }
 
 /// Whose money a request spends.
-fn spend(http: &HttpRequest, most: Usage) -> Option<Spend> {
+fn spend(http: &HttpRequest, max_usage: Usage) -> Option<Spend> {
     let extensions = http.extensions();
     let key = &extensions.get::<Caller>()?.key;
-    Some(Spend { key_id: key.id.clone(), key_limit: key.budget_usd.map(nanos_of_usd), call_limit: None, most })
+    Some(Spend { key_id: key.id.clone(), key_limit: key.budget_usd.map(nanos_of_usd), call_limit: None, max_usage })
 }
 
 /// Asks for vectors and settles.
@@ -113,15 +125,15 @@ pub async fn embed(
     model: String,
     request: EmbedRequest,
     reservation: Reservation,
-) -> Result<Embedded, HttpError> {
+) -> Result<CompletedEmbedding, HttpError> {
     let reservation = reservation.asked();
-    let most = Usage { prompt_tokens: reservation.prompt(), completion_tokens: 0, estimated: true };
-    let ask = EmbedAsk {
+    let max_usage = Usage { prompt_tokens: reservation.prompt(), completion_tokens: 0, estimated: true };
+    let ask = GatewayEmbedRequest {
         model: Some(model),
         request: Arc::new(request),
         request_id: request_id(http),
         traceparent: otel::traceparent(http),
-        spend: spend(http, most),
+        spend: spend(http, max_usage),
     };
     let span = app
         .otel

@@ -118,14 +118,22 @@ pub fn admin_password() -> Option<Secret> {
     std::env::var("MUSTER_ADMIN_PASSWORD").ok().filter(|password| !password.is_empty()).map(Secret)
 }
 
-/// The key that the command line calls a server with, from `MUSTER_API_KEY`.
-pub fn api_key() -> Option<String> {
-    std::env::var("MUSTER_API_KEY").ok().filter(|key| !key.is_empty())
+/// What the command line takes from the environment.
+pub fn command_line() -> muster_cli::Environment {
+    let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    muster_cli::Environment {
+        api_key: text("MUSTER_API_KEY"),
+        token: text("MUSTER_TOKEN"),
+        config_home: folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config"))),
+        temporary: std::env::temp_dir(),
+    }
 }
 
-/// The token of a person's login that the command line calls a server with, from `MUSTER_TOKEN`.
-pub fn token() -> Option<String> {
-    std::env::var("MUSTER_TOKEN").ok().filter(|token| !token.is_empty())
+/// The settings file of the working folder, where there is one.
+pub fn default_file() -> Option<PathBuf> {
+    let file = PathBuf::from("config.toml");
+    file.exists().then_some(file)
 }
 
 /// Settings of a text and of variables: the pure part of [`load`].

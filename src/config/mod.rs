@@ -19,7 +19,7 @@ pub use engines::{Engines, Workspace};
 pub use feed::{Feed, Lane};
 pub use firmware::Firmware;
 pub use incidents::Incidents;
-pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse, token};
+pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
 
 use std::collections::BTreeMap;

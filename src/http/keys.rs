@@ -6,7 +6,9 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::PageAsk;
 use muster_core::{Error, Kind, Millis};
-use muster_identity::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
+use muster_identity::keys::{
+    DEFAULT_GRACE_SECONDS, KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope,
+};
 use muster_limits::Estimate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -132,8 +134,6 @@ pub struct RotateBody {
     pub grace_seconds: u64,
 }
 
-/// In seconds.
-pub const DEFAULT_GRACE: u64 = 24 * 3600;
 const LONGEST_GRACE: i64 = 30 * 24 * 3600;
 
 impl FromJson for RotateBody {
@@ -141,7 +141,7 @@ impl FromJson for RotateBody {
 
     fn read(fields: &mut Fields<'_>) -> Self {
         let grace = fields.integer("grace_seconds", 0..=LONGEST_GRACE).and_then(|seconds| u64::try_from(seconds).ok());
-        Self { grace_seconds: grace.unwrap_or(DEFAULT_GRACE) }
+        Self { grace_seconds: grace.unwrap_or(DEFAULT_GRACE_SECONDS) }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_memory::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
-use muster_models::{EmbedError, EmbedModel, LocalEmbedder, Status};
+use muster_models::{EmbedError, EmbedModel, LocalEmbedder, ModelStatus};
 
 /// How much of the weights' digest stands in the model's tag.
 const DIGEST: usize = 16;
@@ -35,10 +35,10 @@ impl Embedder for Sentences {
 
     fn ready(&self) -> Readiness {
         let why = match self.model.status() {
-            Status::Ready => return Readiness::Ready,
-            Status::Loading { percent } => format!("the embedding model is loading ({percent} %)"),
-            Status::Absent { mend } => format!("there is no embedding model: {mend}"),
-            Status::Failed { why, mend } => format!("the embedding model failed: {why}: {mend}"),
+            ModelStatus::Ready => return Readiness::Ready,
+            ModelStatus::Loading { percent } => format!("the embedding model is loading ({percent} %)"),
+            ModelStatus::Absent { mend } => format!("there is no embedding model: {mend}"),
+            ModelStatus::Failed { why, mend } => format!("the embedding model failed: {why}: {mend}"),
         };
         Readiness::NotReady { why }
     }

@@ -4,7 +4,9 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use muster_gateway::{Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, Embedded, Settlement, StreamEnd};
+use muster_gateway::{
+    Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, Settlement, StreamEnd,
+};
 use muster_providers::{FinishReason, Usage};
 
 use super::Otel;
@@ -53,7 +55,7 @@ struct End<'a> {
 
 impl ChatSpan {
     /// Begins the span that the chain's providers are told of.
-    pub fn begin(otel: &Otel, ask: &ChatAsk) -> Self {
+    pub fn begin(otel: &Otel, ask: &GatewayChatRequest) -> Self {
         Self::of(otel, Operation::Chat, ask.models.first().cloned(), ask.traceparent.as_deref())
     }
 
@@ -65,7 +67,7 @@ impl ChatSpan {
         Self { otel: otel.clone(), context, operation, asked_model, begun: Instant::now(), attempts }
     }
 
-    pub fn answered(&self, answer: &Answer) {
+    pub fn answered(&self, answer: &CompletedChat) {
         let choices = std::iter::once(&answer.reply.first).chain(&answer.reply.more);
         self.end(&End {
             provider: Some(&answer.provider_id),
@@ -78,7 +80,7 @@ impl ChatSpan {
         });
     }
 
-    pub fn embedded(&self, answer: &Embedded) {
+    pub fn embedded(&self, answer: &CompletedEmbedding) {
         self.end(&End {
             provider: Some(&answer.provider_id),
             model: Some(&answer.model_id),

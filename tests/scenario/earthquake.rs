@@ -1,6 +1,6 @@
 //! The incident's story.
 
-use muster::simulate::Fleet;
+use muster_simulate::Fleet;
 use serde_json::{Value, json};
 
 use super::support::client::{Answer, Client, answer};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use muster::simulate::{Fault, Faults, Fleet, Power};
 use muster_auth::{PrivateKey, manifest};
+use muster_simulate::{Fault, Faults, Fleet, Power};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

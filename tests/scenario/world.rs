@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muster::simulate::{Fleet, Operator, Options, Profile};
+use muster_simulate::{Fleet, Operator, Options, Profile};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::watch;

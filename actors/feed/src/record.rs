@@ -56,7 +56,7 @@ const RESTORED: &[u8] = b"restored";
 
 /// The store's restoration, where the feed has not begun anew since.
 pub(super) fn restored(store: &dyn Store) -> Result<Option<Rec>, StoreError> {
-    let mark = store.get(Tree::Meta, muster_store::RESTORED)?;
+    let mark = store.get(Tree::Meta, muster_store::RESTORE_MARK)?;
     let known = store.get(Tree::Feed, RESTORED)?;
     Ok(mark.filter(|mark| known.as_ref() != Some(mark)))
 }

@@ -83,7 +83,7 @@ impl Hub {
         let needed = [self.histories.oldest_number(), self.outbox.oldest_number(), Some(self.head.number)];
         let Some(needed) = needed.into_iter().flatten().min() else { return };
         let journal = Arc::clone(&self.parts.journal);
-        tokio::task::spawn_blocking(move || journal.forget(needed.saturating_sub(1)));
+        tokio::task::spawn_blocking(move || journal.remove_through(needed.saturating_sub(1)));
     }
 
     /// Queues what proves that nothing is missing. Nobody is left to hear whether it got there: then the next start

@@ -1,17 +1,18 @@
-//! CAP's times: `2002-05-24T16:49:00-07:00`, always with an offset of hours and minutes.
+//! CAP timestamps: `2002-05-24T16:49:00-07:00`, always with a numeric offset of hours and minutes.
 
 use ::time::OffsetDateTime;
 use ::time::format_description::well_known::Rfc3339;
 use serde::{Deserialize, Serialize};
 
-/// A time as it was written. References name an alert by its `sent`, so its text is kept.
+/// A timestamp in its original spelling. The text is kept because references identify an alert by its exact `sent`
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CapTime(String);
 
 impl CapTime {
-    /// Reads `YYYY-MM-DDThh:mm:ss±hh:mm`. The standard forbids the letter `Z` (section 3.3.2): UTC is `-00:00`. Parts of
-    /// a second are taken, as XML Schema's `dateTime` allows them.
+    /// Parses `YYYY-MM-DDThh:mm:ss±hh:mm`. The standard forbids `Z` (section 3.3.2): UTC is written `-00:00`.
+    /// Fractional seconds are accepted, as XML Schema's `dateTime` allows them.
     pub fn parse(text: &str) -> Option<Self> {
         let offset = text.get(text.len().checked_sub(6)?..)?.as_bytes();
         let digits = |at: &[u8]| at.iter().all(u8::is_ascii_digit);
@@ -23,7 +24,7 @@ impl CapTime {
         (fit && capital && OffsetDateTime::parse(text, &Rfc3339).is_ok()).then(|| Self(text.to_owned()))
     }
 
-    /// A moment in UTC, to the second; `millis` counts from the Unix epoch.
+    /// Creates a UTC timestamp with a resolution of one second. `millis` counts from the Unix epoch.
     pub fn utc(millis: u64) -> Self {
         let seconds = i64::try_from(millis / 1000).unwrap_or(i64::MAX);
         let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
@@ -38,11 +39,12 @@ impl CapTime {
         ))
     }
 
+    /// Returns the timestamp as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Milliseconds from the Unix epoch; 0 for what lies before it.
+    /// Returns milliseconds since the Unix epoch, or 0 for times before it.
     pub fn millis(&self) -> u64 {
         let at = OffsetDateTime::parse(&self.0, &Rfc3339).map_or(0, |at| at.unix_timestamp_nanos() / 1_000_000);
         u64::try_from(at).unwrap_or(0)
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_standards_own_example_is_read() {
+    fn the_example_of_the_standard_is_parsed() {
         // CAP 1.2, section 3.3.2: 24 May 2002 at 16:49 Pacific Daylight Time.
         let at = CapTime::parse("2002-05-24T16:49:00-07:00").unwrap();
         assert_eq!(at.millis(), 1_022_284_140_000);
@@ -77,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_for_an_offset_and_half_times_are_refused() {
+    fn letters_as_offset_and_incomplete_times_are_rejected() {
         for wrong in [
             "2002-05-24T16:49:00Z",
             "2002-05-24T16:49:00",

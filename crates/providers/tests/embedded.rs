@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use muster_models::{
-    ChatModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats,
-    Role as Speaker, Status, TokenUsage, Tool as ModelTool, ToolCall as ModelCall, ToolChoice as ModelChoice, Toolbox,
-    Turn,
+    ChatModel, ChatTurn, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats,
+    ModelStatus, Role as Speaker, TokenUsage, Tool as ModelTool, ToolCall as ModelCall, ToolChoice as ModelChoice,
+    Toolbox,
 };
 use muster_providers::{
     Adapter, Call, ChatEvent, ChatRequest, Choice, ClientFault, Content, Delta, EmbeddedAdapter, FaultClass,
@@ -60,15 +60,15 @@ impl ChatModel for Scripted {
         ModelInfo { id: "scripted".to_owned(), name: "Scripted".to_owned(), context: 4096, max_tokens: 1024 }
     }
 
-    fn status(&self) -> Status {
-        Status::Ready
+    fn status(&self) -> ModelStatus {
+        ModelStatus::Ready
     }
 
     fn stats(&self) -> ModelStats {
         ModelStats::default()
     }
 
-    fn count(&self, turns: &[Turn], tools: &[ModelTool]) -> Option<u32> {
+    fn count(&self, turns: &[ChatTurn], tools: &[ModelTool]) -> Option<u32> {
         let tools = u32::try_from(tools.len()).ok();
         turns.iter().map(|turn| self.count_text(&turn.content)).chain([tools]).sum()
     }
@@ -165,7 +165,7 @@ async fn a_request_is_translated_field_by_field() {
     let plain = Call { request: Arc::default(), ..core_call() };
     adapter.complete(plain).await.unwrap();
     let asked = model.asked.lock().unwrap();
-    let turn = |role, content: &str| Turn::text(role, content);
+    let turn = |role, content: &str| ChatTurn::text(role, content);
     assert_eq!(
         asked[0],
         GenerateRequest {
@@ -377,8 +377,8 @@ async fn tools_and_earlier_calls_are_handed_on() {
         let toolbox = expected.map(|(choice, most)| Toolbox { tools: vec![tool("f"), tool("g")], choice, most });
         assert_eq!(asked.tools, toolbox);
         let call = ModelCall { name: "f".to_owned(), arguments: "{}".to_owned() };
-        assert_eq!(asked.turns[1], Turn { calls: vec![call], ..Turn::text(Speaker::Assistant, "") });
-        assert_eq!(asked.turns[2], Turn::text(Speaker::Tool, "done"));
+        assert_eq!(asked.turns[1], ChatTurn { calls: vec![call], ..ChatTurn::text(Speaker::Assistant, "") });
+        assert_eq!(asked.turns[2], ChatTurn::text(Speaker::Tool, "done"));
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use muster_models::{
-    ChatModel, EmbedError, EmbedFuture, EmbedInfo, EmbedModel, EmbedStats, Embeddings, LocalModel, Options, Selection,
-    Status,
+    ChatModel, EmbedError, EmbedFuture, EmbedInfo, EmbedModel, EmbedStats, Embeddings, LocalModel, ModelOptions,
+    ModelStatus, Selection,
 };
 use muster_providers::{
     Adapter, ClientFault, EmbedCall, EmbedInput, EmbedRequest, EmbeddedAdapter, FaultClass, Phase, QUEUE_PATIENCE,
@@ -39,12 +39,12 @@ impl EmbedModel for Scripted {
         EmbedInfo { id, name, dimensions: 2, max_tokens: 256, sha256 }
     }
 
-    fn status(&self) -> Status {
-        Status::Ready
+    fn status(&self) -> ModelStatus {
+        ModelStatus::Ready
     }
 
-    fn watch_status(&self) -> watch::Receiver<Status> {
-        watch::Sender::new(Status::Ready).subscribe()
+    fn watch_status(&self) -> watch::Receiver<ModelStatus> {
+        watch::Sender::new(ModelStatus::Ready).subscribe()
     }
 
     fn stats(&self) -> EmbedStats {
@@ -66,7 +66,7 @@ impl EmbedModel for Scripted {
 }
 
 fn chat() -> Arc<dyn ChatModel> {
-    LocalModel::start(Options { selection: Selection::None, ..Options::default() })
+    LocalModel::start(ModelOptions { selection: Selection::None, ..ModelOptions::default() })
 }
 
 fn adapter(model: &Arc<Scripted>) -> EmbeddedAdapter {

@@ -7,7 +7,7 @@ mod request;
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
-use muster_gateway::Answer;
+use muster_gateway::CompletedChat;
 use muster_providers::with_members;
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub async fn complete(
 }
 
 /// The answer as the provider sent it, under the name of our model, with the figures that it left out.
-fn verbatim(sent: &[u8], answer: &Answer) -> Option<Vec<u8>> {
+fn verbatim(sent: &[u8], answer: &CompletedChat) -> Option<Vec<u8>> {
     let mut ours = vec![("model", Value::from(answer.model_id.as_str()))];
     if answer.reply.usage.is_none() {
         ours.push(("usage", serde_json::to_value(UsageB::from(answer.usage)).ok()?));

@@ -200,7 +200,7 @@ fn the_journal_is_bounded_and_a_quiet_channels_offset_outlives_it() {
 /// As a restore leaves it.
 fn restored(site: &Site, stamp: &str) {
     let rec = muster_store::Rec { schema: 1, bytes: stamp.into() };
-    let mark = Batch::put(muster_store::Tree::Meta, muster_store::RESTORED, rec);
+    let mark = Batch::put(muster_store::Tree::Meta, muster_store::RESTORE_MARK, rec);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(site.disk_commit(mark));
 }

@@ -18,3 +18,6 @@ pub use directory::{Directory, Refusal};
 pub use messages::{Created, KeyPage, MadeBy, NewKey};
 pub use record::{KeyRecord, LimitOverride, PlanA, PlanB, Role, Scope};
 pub use token::{Secret, Token, TokenError};
+
+/// Seconds for which the old secret of a rotated key is still accepted, unless the request says otherwise.
+pub const DEFAULT_GRACE_SECONDS: u64 = 24 * 3600;

@@ -133,7 +133,7 @@ impl LedgerActor {
                 Ok(()) => {
                     actor.book.saved(line);
                     let journal = Arc::clone(&actor.parts.journal);
-                    tokio::task::spawn_blocking(move || journal.forget(line));
+                    tokio::task::spawn_blocking(move || journal.remove_through(line));
                 }
                 Err(error) => tracing::warn!(%error, "the ledger stays in its journal for now"),
             }

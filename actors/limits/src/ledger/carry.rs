@@ -45,7 +45,7 @@ pub(super) fn load(store: &dyn Store, journal: &Journal) -> Result<Loaded, Store
     failed?;
     let open = book.holds_before(journal.started());
     for &hold in &open {
-        journal.keep(&Line::Charge { hold }.encode());
+        journal.append_or_buffer(&Line::Charge { hold }.encode());
     }
     tracing::info!(lines = replayed.frames, torn_bytes = replayed.torn_bytes, charged = open.len(), "ledger read back");
     Ok(Loaded { book, follower: followed.follower, torn_bytes: replayed.torn_bytes })

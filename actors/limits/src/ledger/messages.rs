@@ -117,7 +117,7 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         if let Some(journal) = self.journal.take() {
-            journal.keep(&Line::Release { hold: self.id }.encode());
+            journal.append_or_buffer(&Line::Release { hold: self.id }.encode());
         }
     }
 }

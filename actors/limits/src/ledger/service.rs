@@ -112,7 +112,7 @@ impl Ledger {
     /// entry outlives the process. Never waits for another, nor for the disk.
     pub fn post(&self, entry: &Entry<'_>, hold: Hold) {
         // What becomes of it is in the journal's figures.
-        self.journal.keep(&entry.line(hold.settle()).encode());
+        self.journal.append_or_buffer(&entry.line(hold.settle()).encode());
     }
 
     /// The rows of these days, sorted by day, key and model, with everything that was posted before.

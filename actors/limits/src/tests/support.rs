@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix_rt::Arbiter;
 use futures::future::BoxFuture;
-use muster_store::{Batch, MemStore, Page, Rec, Report, Scan, Store, StoreError, StoreStats, Tree as StoreTree};
+use muster_store::{Batch, MemStore, Page, Rec, Scan, Store, StoreError, StoreStats, Tree as StoreTree, VerifyReport};
 
 use crate::*;
 use muster_core::supervise::{ActorState, Tree};
@@ -101,7 +101,7 @@ impl Store for Powered {
         self.disk.stats()
     }
 
-    fn verify(&self) -> Result<Report, StoreError> {
+    fn verify(&self) -> Result<VerifyReport, StoreError> {
         self.disk.verify()
     }
 }

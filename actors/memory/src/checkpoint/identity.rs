@@ -32,7 +32,7 @@ pub(crate) async fn identity(store: &StoreHandle) -> Result<Identity, StoreError
 
 fn known(store: &dyn Store) -> Result<Option<Identity>, StoreError> {
     let Some(drawn) = store.get(Tree::Meta, KEY)? else { return Ok(None) };
-    let restored = store.get(Tree::Meta, muster_store::RESTORED)?;
+    let restored = store.get(Tree::Meta, muster_store::RESTORE_MARK)?;
     let mut digest = Sha256::new_with_prefix(&drawn.bytes);
     digest.update(restored.map(|rec| rec.bytes).unwrap_or_default());
     Ok(digest.finalize().first_chunk().map(|bytes| Identity(*bytes)))

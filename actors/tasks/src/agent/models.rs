@@ -8,7 +8,7 @@ use futures::{FutureExt, StreamExt};
 use muster_providers::{ChatEvent, ProviderKind};
 
 use muster_core::{Error, Kind};
-use muster_gateway::{Chain, ChainError, ChatAsk, Settlement, Streaming};
+use muster_gateway::{AnswerStream, Chain, ChainError, GatewayChatRequest, Settlement};
 
 /// What is told of a stream exactly once, however it ends: before its `Done` or its error comes out of it, or when it
 /// is dropped.
@@ -26,7 +26,7 @@ pub trait Models: Send + Sync + fmt::Debug {
     }
 
     /// Has a model speak. Dropping the future or the stream ends the provider's work.
-    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>>;
+    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>>;
 }
 
 /// A model's answer as it comes: deltas, then exactly one `Done` or one error.
@@ -45,8 +45,8 @@ impl fmt::Debug for Speech {
     }
 }
 
-impl From<Streaming> for Speech {
-    fn from(streaming: Streaming) -> Self {
+impl From<AnswerStream> for Speech {
+    fn from(streaming: AnswerStream) -> Self {
         let (model_id, provider_id) = (streaming.model_id.clone(), streaming.provider_id.clone());
         Self { model_id, provider_id, events: streaming.boxed() }
     }
@@ -89,7 +89,7 @@ impl<F: Fn() -> Chain + Send + Sync> Models for ChainModels<F> {
             .map(|(_, id)| id)
     }
 
-    fn stream(&self, mut ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, mut ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         // After a single model comes the rest of the chain, the embedded one included, which cannot plan; two are a
         // bound.
         if let [only] = ask.models.as_slice() {
@@ -110,7 +110,7 @@ impl Models for NoModels {
         None
     }
 
-    fn stream(&self, _: ChatAsk, _: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, _: GatewayChatRequest, _: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         let error = Error::new(Kind::ModelUnconfigured, "agents have no model to speak with");
         ready(Err(ChainError { error, attempts: Vec::new() })).boxed()
     }

@@ -6,7 +6,7 @@ use muster_providers::{ChatRequest, Message, Role, Tool, Usage};
 use serde_json::Value;
 
 use crate::task::View;
-use muster_gateway::{ChatAsk, Spend};
+use muster_gateway::{GatewayChatRequest, Spend};
 
 /// Bytes of the instruction and of the params that a model sees, each.
 const MAX_GIVEN: usize = 64 * 1024;
@@ -41,7 +41,7 @@ pub(super) struct Question {
 }
 
 /// The question as the chain takes it, on the money of the task's owner.
-pub(super) fn ask(view: &View, question: Question) -> ChatAsk {
+pub(super) fn ask(view: &View, question: Question) -> GatewayChatRequest {
     let Question { model, messages, tools, max_tokens, request_id } = question;
     let texts = messages.iter().map(|message| {
         message.content.texts().map(str::len).sum::<usize>()
@@ -49,7 +49,7 @@ pub(super) fn ask(view: &View, question: Question) -> ChatAsk {
     });
     let schemas = tools.iter().map(|tool| tool.parameters.to_string().len());
     let bytes: usize = texts.sum::<usize>() + schemas.sum::<usize>();
-    let most = Usage {
+    let max_usage = Usage {
         prompt_tokens: u32::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u32::MAX),
         completion_tokens: max_tokens,
         estimated: true,
@@ -57,7 +57,7 @@ pub(super) fn ask(view: &View, question: Question) -> ChatAsk {
     let parallel_tool_calls = (!tools.is_empty()).then_some(true);
     let request =
         ChatRequest { messages, tools, parallel_tool_calls, max_tokens: Some(max_tokens), ..ChatRequest::default() };
-    ChatAsk {
+    GatewayChatRequest {
         models: vec![model],
         request: Arc::new(request),
         request_id,
@@ -69,7 +69,7 @@ pub(super) fn ask(view: &View, question: Question) -> ChatAsk {
             key_id: view.owner.id.clone(),
             key_limit: view.owner.budget_nanos,
             call_limit: None,
-            most,
+            max_usage,
         }),
     }
 }

@@ -9,7 +9,7 @@ use super::failure::{self, EXECUTION};
 use super::models::Models;
 use crate::task::{Desk, Retry, StepError, Usage};
 use muster_core::{Error, Kind};
-use muster_gateway::{ChatAsk, Settlement};
+use muster_gateway::{GatewayChatRequest, Settlement};
 
 /// The longest answer, in bytes of its text and of its calls' arguments each.
 const MAX_TEXT: usize = 256 * 1024;
@@ -27,7 +27,7 @@ pub(super) struct Heard {
 }
 
 /// Asks and listens. The future's drop closes the provider's connection.
-pub(super) async fn listen(models: &dyn Models, ask: ChatAsk, desk: &Desk) -> Result<Heard, StepError> {
+pub(super) async fn listen(models: &dyn Models, ask: GatewayChatRequest, desk: &Desk) -> Result<Heard, StepError> {
     let settled: Arc<OnceLock<Settlement>> = Arc::default();
     let settle = {
         let settled = Arc::clone(&settled);

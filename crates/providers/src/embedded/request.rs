@@ -1,7 +1,7 @@
 //! From the internal form of a chat to what the model in this process is asked.
 
 use muster_models::{
-    Format, GenerateRequest, MAX_CALLS, Role as Speaker, Tool, ToolCall, ToolChoice as Choice, Toolbox, Turn,
+    ChatTurn, Format, GenerateRequest, MAX_CALLS, Role as Speaker, Tool, ToolCall, ToolChoice as Choice, Toolbox,
 };
 
 use crate::{ChatRequest, Fault, Message, ResponseFormat, Role, ToolChoice};
@@ -68,14 +68,14 @@ pub(super) fn toolbox(request: &ChatRequest) -> Option<Toolbox> {
     (!tools.is_empty()).then_some(Toolbox { tools, choice, most })
 }
 
-pub(super) fn turns(request: &ChatRequest) -> Vec<Turn> {
+pub(super) fn turns(request: &ChatRequest) -> Vec<ChatTurn> {
     request.messages.iter().map(turn).collect()
 }
 
 /// Results follow their calls in order, as the wires demand, so the model needs no identifiers.
-fn turn(message: &Message) -> Turn {
+fn turn(message: &Message) -> ChatTurn {
     let call = |call: &crate::ToolCall| ToolCall { name: call.name.clone(), arguments: call.arguments.clone() };
-    Turn {
+    ChatTurn {
         role: match message.role {
             Role::System | Role::Developer => Speaker::System,
             Role::User => Speaker::User,

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use muster_models::{EmbedError, EmbedModel, EmbedOptions, LocalEmbedder, Status};
+use muster_models::{EmbedError, EmbedModel, EmbedOptions, LocalEmbedder, ModelStatus};
 use muster_retrieval::passages;
 use tokio::runtime::{Builder, Runtime};
 
@@ -62,9 +62,9 @@ impl Vectors {
             let cache_dir = self.models.clone();
             let model = LocalEmbedder::start(EmbedOptions { cache_dir, ..EmbedOptions::default() });
             let mut status = model.watch_status();
-            let loaded = status.wait_for(|status| !matches!(status, Status::Loading { .. }));
+            let loaded = status.wait_for(|status| !matches!(status, ModelStatus::Loading { .. }));
             let status = self.runtime.block_on(loaded)?.clone();
-            if status != Status::Ready {
+            if status != ModelStatus::Ready {
                 println!("semantic and hybrid skipped: {status:?}");
                 return Ok(None);
             }

@@ -179,7 +179,7 @@ fn checkpoints_of_another_store_are_not_believed() {
             hide(&server, &server.entries()[0]).await;
             if restored {
                 let rec = Rec { schema: 1, bytes: b"one".to_vec() };
-                server.commit(Batch::put(muster_store::Tree::Meta, muster_store::RESTORED, rec)).await;
+                server.commit(Batch::put(muster_store::Tree::Meta, muster_store::RESTORE_MARK, rec)).await;
             }
             let indexes = server.start(&tree).await;
             let expected = if restored { 1 } else { 2 };

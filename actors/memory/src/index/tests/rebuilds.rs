@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use muster_store::{Batch, MemStore, Page, Rec, Report, Scan, Store, StoreError, StoreStats, Tree as StoreTree};
+use muster_store::{Batch, MemStore, Page, Rec, Scan, Store, StoreError, StoreStats, Tree as StoreTree, VerifyReport};
 
 use super::site::*;
 use crate::embed::tests::model::Words;
@@ -73,7 +73,7 @@ impl Store for Gated {
         self.disk.stats()
     }
 
-    fn verify(&self) -> Result<Report, StoreError> {
+    fn verify(&self) -> Result<VerifyReport, StoreError> {
         self.disk.verify()
     }
 }

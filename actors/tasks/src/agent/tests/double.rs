@@ -13,7 +13,7 @@ use super::sample;
 use crate::agent::{Models, Settle, Speech};
 use crate::engine::{Behalf, EngineAnswer, EngineCall, EngineRunner};
 use muster_core::{Error, Kind};
-use muster_gateway::{ChainError, ChatAsk, Settlement, StreamEnd};
+use muster_gateway::{ChainError, GatewayChatRequest, Settlement, StreamEnd};
 
 type Answers = HashMap<&'static str, VecDeque<Result<Value, Error>>>;
 
@@ -87,7 +87,7 @@ impl Say {
 #[derive(Debug, Default)]
 struct Facts {
     script: Mutex<VecDeque<Say>>,
-    asks: Mutex<Vec<ChatAsk>>,
+    asks: Mutex<Vec<GatewayChatRequest>>,
 }
 
 /// A model that can call tools, for as long as its script goes. Each answer uses 100 tokens of prompt and 10 of its
@@ -102,7 +102,7 @@ impl Talker {
         talker
     }
 
-    pub(super) fn asks(&self) -> Vec<ChatAsk> {
+    pub(super) fn asks(&self) -> Vec<GatewayChatRequest> {
         self.0.asks.lock().unwrap().clone()
     }
 
@@ -129,7 +129,7 @@ impl Models for Talker {
         Some("far-1".to_owned())
     }
 
-    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         self.0.asks.lock().unwrap().push(ask);
         let said = self.next();
         async move {

@@ -65,7 +65,7 @@ async fn the_model_is_asked_under_the_steps_key_and_on_the_owners_money() {
     for ask in &asks {
         let spend = ask.spend.as_ref().unwrap();
         assert_eq!((spend.key_id.as_str(), spend.key_limit), ("key_1", Some(5_000)));
-        assert!(spend.most.prompt_tokens > 0 && spend.most.completion_tokens == 4096);
+        assert!(spend.max_usage.prompt_tokens > 0 && spend.max_usage.completion_tokens == 4096);
         assert_eq!(ask.models, ["far-1"]);
     }
     let tools: Vec<&str> = asks[0].request.tools.iter().map(|tool| tool.name.as_str()).collect();
