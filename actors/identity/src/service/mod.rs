@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use muster_auth::dpop::BoundBearer;
 use muster_auth::password::Hasher;
-use muster_auth::{Change, Policy};
+use muster_auth::{RotationPolicy, SigningKeyChange};
 use muster_store::StoreHandle;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -44,7 +44,7 @@ pub struct IdentityOptions {
     pub publisher: Option<Publisher>,
     /// Where the signing keys are kept.
     pub keys: PathBuf,
-    pub policy: Policy,
+    pub policy: RotationPolicy,
     /// `iss` of every token.
     pub issuer: String,
     pub lifetimes: Lifetimes,
@@ -317,7 +317,7 @@ impl Identity {
     }
 
     /// Publishes the next signing key, which signs once every verifier had time to learn of it.
-    pub async fn rotate_keys(&self, by: By) -> Result<Vec<Change>, Error> {
+    pub async fn rotate_keys(&self, by: By) -> Result<Vec<SigningKeyChange>, Error> {
         self.signing.ask(Rotate { by }).await?
     }
 }
