@@ -8,7 +8,7 @@ use actix_rt::Arbiter;
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
 use muster_core::upkeep;
-use muster_core::upkeep::Job;
+use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Millis};
 use muster_feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_gateway::Chain;
@@ -210,7 +210,8 @@ impl App {
         let agency = Agency::start(&config, &ground)?;
         let ground = MemoryGround { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
         let memory = MemoryParts::start(&config, &ground);
-        sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
+        let controlled = Controlled { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
+        sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
         let parts = probes::Parts {
             data: store_path,
             live: watched.clone(),
@@ -422,9 +423,9 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
 }
 
 /// Saves the store whole at an interval: what is restored where it is found corrupt.
-fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
+fn snapshots(config: &Config, sled: &Arc<SledStore>) -> PeriodicJob {
     let (every, sled) = (Duration::from_secs(config.store.snapshot_hours * 3600), Arc::clone(sled));
-    Job::new("snapshot", every, move || {
+    PeriodicJob::new("snapshot", every, move || {
         let sled = Arc::clone(&sled);
         async move {
             let saved = tokio::task::spawn_blocking(move || sled.save_snapshot(SNAPSHOTS_KEPT)).await;

@@ -12,11 +12,12 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_core::event::Latest;
+use muster_core::event::LatestValue;
 use muster_core::supervise::Tree;
-use muster_core::upkeep::Job;
+use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};
 use muster_feed::Feed;
+use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentWork, Agents};
 use muster_tasks::engine::Engines;
@@ -28,6 +29,7 @@ pub use commands::{AgentCommands, Controls};
 
 use crate::app::{StartError, failed};
 use crate::config::Config;
+use crate::guard::refused;
 use crate::live::Watched;
 use crate::telemetry::Metrics;
 use crate::ws::Counts;
@@ -36,6 +38,8 @@ use steps::Threads;
 
 /// From one telling of the figures to the next.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
+/// A control costs no tokens: nothing is held for it longer.
+const HOLD: Duration = Duration::from_secs(1);
 /// From one look for ended tasks that are old enough to go to the next.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
 
@@ -80,7 +84,7 @@ impl Agency {
             work: Arc::new(work),
             settings: config.agents.tasks(),
             runtime: threads.handle(),
-            kill_times: ground.metrics.kill_times(),
+            kill_latency: ground.metrics.kill_latency(),
         };
         let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
         ground.feed.register_source("agents", Arc::new(tasks.clone()));
@@ -91,9 +95,9 @@ impl Agency {
     }
 
     /// What is done again and again: the figures for monitors, and what is left of old tasks.
-    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &Watched) -> [Job; 2] {
+    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &Watched) -> [PeriodicJob; 2] {
         let (tasks, publisher, clock, live) = (self.tasks.clone(), feed.publisher(), clock.clone(), live.clone());
-        let figures = Job::new("agents' figures", FIGURES_EVERY, move || {
+        let figures = PeriodicJob::new("agents' figures", FIGURES_EVERY, move || {
             let breakers = live.now().chain.status().into_iter().map(|it| (it.id, json!(it.breaker.state)));
             let mut figures = json!(tasks.stats());
             if let Some(figures) = figures.as_object_mut() {
@@ -101,12 +105,18 @@ impl Agency {
             }
             let (key, name) = ("metrics".to_owned(), "metrics".to_owned());
             let told = to_raw_value(&figures).map_err(|error| error.to_string()).map(|data| {
-                publisher.latest(Latest { channel: "agents:metrics".to_owned(), name, at: clock.now(), key, data });
+                publisher.publish_latest(LatestValue {
+                    channel: "agents:metrics".to_owned(),
+                    name,
+                    at: clock.now(),
+                    key,
+                    data,
+                });
             });
             std::future::ready(told)
         });
         let tasks = self.tasks.clone();
-        let sweep = Job::new("ended tasks", SWEEP_EVERY, move || {
+        let sweep = PeriodicJob::new("ended tasks", SWEEP_EVERY, move || {
             let tasks = tasks.clone();
             async move { tasks.sweep().await.map(drop).map_err(|error| error.to_string()) }
         });
@@ -123,9 +133,28 @@ fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
     files.iter().map(read).collect()
 }
 
-/// The tasks, as sockets control them.
+/// The tasks, as sockets control them: counted like controls over HTTP, in the same bucket of the caller.
 #[derive(Debug)]
-pub(crate) struct Controlled(pub(crate) Tasks);
+pub(crate) struct Controlled {
+    pub(crate) tasks: Tasks,
+    pub(crate) limiter: RateLimiter,
+    pub(crate) live: Watched,
+}
+
+impl Controlled {
+    async fn count(&self, asker: &Asker) -> Result<(), Error> {
+        let rules = self.live.now().config.limits.agent.control.per_minute();
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let key = BucketKey { subject: Subject::principal(asker.by.id()), category: Category::Control };
+        let request = Admit { key, rules, estimate: Estimate::default(), hold_for: HOLD };
+        match self.limiter.admit(request).await? {
+            Decision::Admitted { .. } => Ok(()),
+            Decision::Refused { which, retry_after, .. } => Err(refused(which, retry_after)),
+        }
+    }
+}
 
 impl Controls for Controlled {
     fn control(
@@ -134,6 +163,10 @@ impl Controls for Controlled {
         control: Control,
         asker: Asker,
     ) -> BoxFuture<'static, Result<ControlReply, Error>> {
-        async move { self.0.control(&task, control, &asker).await }.boxed()
+        async move {
+            self.count(&asker).await?;
+            self.tasks.control(&task, control, &asker).await
+        }
+        .boxed()
     }
 }

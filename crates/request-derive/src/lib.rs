@@ -1,6 +1,8 @@
 //! `#[derive(Request)]`: generates the reader, the OpenAPI schema or parameters and the example of a request from one
 //! struct. The attributes are documented in `muster-request`.
 
+#![warn(missing_docs)]
+
 mod attributes;
 mod description;
 mod reader;

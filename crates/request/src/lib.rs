@@ -45,6 +45,8 @@
 //! - `schema = T`: described as `T`; `hidden`: not described; `described`: only described, as another field's reader
 //!   reads it; `example = …`. `#[schema(…)]` is passed on to utoipa.
 
+#![warn(missing_docs)]
+
 pub mod describe;
 mod fields;
 mod rejection;

@@ -176,7 +176,7 @@ pub struct HeartbeatReport {
 
 /// The health of a device, as it reports it.
 #[derive(Debug, Request)]
-#[request(into = Health)]
+#[request(schema = DeviceHealth, into = Health)]
 pub struct HealthReport {
     #[request(range = 0.0..=100.0)]
     battery_pct: Option<f64>,

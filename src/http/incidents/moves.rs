@@ -93,7 +93,7 @@ impl Asks for EscalateBody {
 
 /// Why.
 #[derive(Debug, Request)]
-#[request(example = { "reason": "a burst pipe" })]
+#[request(schema = IncidentReason, example = { "reason": "a burst pipe" })]
 pub struct ReasonBody {
     /// 1 to 10,000 characters.
     pub reason: String,

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use muster_core::page::PageAsk;
-use muster_memory::{MAX_QUERY, Mode, SearchAsk};
+use muster_memory::{MAX_QUERY, Mode, Query, SearchAsk};
 use muster_request::{Fields, Request};
 
 use super::entry::{check_key, check_name, check_namespace, tags};
@@ -70,19 +69,20 @@ pub struct SearchRequest {
 
 impl From<SearchRequest> for SearchAsk {
     fn from(request: SearchRequest) -> Self {
-        Self {
-            query: request.q,
+        let query = Query {
+            text: request.q.into(),
             mode: request.mode,
-            namespace: request.namespace,
-            tags: request.tags,
+            limit: request.limit,
+            offset: 0,
+            tags_all: request.tags,
             tags_any: request.tags_any,
             key_prefix: request.key_prefix,
             thread: request.thread,
             min_score: request.min_score,
             half_life: request.half_life_days.map(|days| Duration::from_secs_f64(days * DAY_SECONDS)),
             mmr: request.mmr,
-            page: PageAsk { limit: request.limit, after: request.cursor },
-        }
+        };
+        Self { query, namespace: request.namespace, after: request.cursor }
     }
 }
 

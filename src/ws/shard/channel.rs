@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use muster_core::event::Loss;
+use muster_core::event::DropPolicy;
 use muster_feed::{Position, Publication};
 use slab::Slab;
 
@@ -246,7 +246,7 @@ pub(super) enum Was {
 
 impl Entry {
     fn may_be_left_out(&self) -> bool {
-        self.publication.loss == Loss::Conflated
+        self.publication.loss == DropPolicy::Conflated
     }
 }
 
@@ -274,7 +274,7 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use muster_core::Millis;
-    use muster_core::event::{Loss, Priority, Traits};
+    use muster_core::event::{DropPolicy, EventAttributes, Priority};
     use proptest::prelude::*;
 
     use super::*;
@@ -284,9 +284,9 @@ mod tests {
             channel: "c".into(),
             offset,
             name: name.into(),
-            traits: Traits::default(),
+            traits: EventAttributes::default(),
             priority: Priority::Normal,
-            loss: if name == "log" { Loss::Conflated } else { Loss::Never },
+            loss: if name == "log" { DropPolicy::Conflated } else { DropPolicy::Never },
             at: Millis(0),
             json: Bytes::from_static(b"{}"),
         })
