@@ -1,6 +1,6 @@
-//! What the server tells of itself on the channel `system`: breakers, restarts, health.
+//! Events of the server itself on the channel `system`: circuit breakers, restarts of actors, health.
 //!
-//! Each comes from the one place where it happens. The rooms below know no feed: here it is handed on.
+//! Each event is observed where it happens, in crates that do not know the feed, and published here.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use muster_store::{Batch, StoreHandle};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 
-/// How notices are told.
+/// Publishes events of the server.
 #[derive(Clone)]
 pub(crate) struct Notices {
     pub(crate) store: StoreHandle,
@@ -21,7 +21,7 @@ pub(crate) struct Notices {
     pub(crate) clock: Clock,
 }
 
-/// Where what they tell happens.
+/// Sources of the events.
 pub(crate) struct Places {
     pub(crate) breakers: broadcast::Receiver<BreakerChanged>,
     pub(crate) restarts: broadcast::Receiver<Restarted>,
@@ -29,7 +29,7 @@ pub(crate) struct Places {
 }
 
 impl Notices {
-    /// Follows them as long as they are.
+    /// Publishes events until their sources end.
     pub(crate) fn follow(self, places: Places) {
         let Places { breakers, restarts, mut health } = places;
         actix_rt::spawn(self.clone().each(breakers, |it: &BreakerChanged| ("breaker.changed", it.at, breaker(it))));
@@ -60,7 +60,8 @@ impl Notices {
         }
     }
 
-    /// Commits it first, as every event of the channel is: a notice of a dying feed is told once that is back.
+    /// Stores the event before publishing it, as on every durable channel: an event about a failing feed is published
+    /// once the feed is back.
     async fn tell(&self, name: &str, at: Millis, data: &Value) {
         let event = Event::new(name, at, vec!["system".to_owned()], data);
         let op = match event.op() {
@@ -88,7 +89,7 @@ fn statuses(report: &HealthReport) -> Statuses {
     report.modules.iter().map(|(name, module)| (*name, module.status)).collect()
 }
 
-/// The modules that are not as they were; a first look is no change.
+/// Returns the modules whose state has changed. The first report is not a change.
 fn changed(before: &Statuses, report: &HealthReport) -> Option<Value> {
     let modules = report.modules.iter().filter_map(|(name, module)| {
         let from = before.get(name).copied().filter(|from| *from != ModuleStatus::Starting)?;

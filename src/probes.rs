@@ -1,4 +1,4 @@
-//! The probe of every module that exists.
+//! Health probes of all modules.
 
 mod agents;
 mod memory;
@@ -32,7 +32,7 @@ use crate::live::Watched;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
 
-/// What is probed.
+/// What the probes check.
 pub struct Parts {
     /// The data folder.
     pub data: PathBuf,
@@ -64,9 +64,9 @@ impl std::fmt::Debug for Parts {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// One probe for each module that exists; names, weights and intervals are the catalogue's.
+/// Returns one probe for each module. Names, weights and intervals are those of the catalogue.
 pub fn all(parts: Parts) -> Vec<Probe> {
-    // A new part's probes are a room of their own, and one of these.
+    // Each part has a file of probes in `probes/`, included here.
     let rooms =
         [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock)];
     let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
@@ -91,7 +91,7 @@ pub fn all(parts: Parts) -> Vec<Probe> {
     own.into_iter().chain(rooms.into_iter().flatten()).collect()
 }
 
-/// The share of our own failures among the answers since the last probe.
+/// Checks the share of server errors among the responses since the last probe.
 fn http(metrics: Metrics) -> Probe {
     let last = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
     Probe::new("http", 5, 10 * SECOND, move || {
@@ -107,7 +107,7 @@ fn http(metrics: Metrics) -> Probe {
     .critical()
 }
 
-/// How late timers are, how many files are open, and whether every actor stands.
+/// Checks how late timers fire, how many files are open, and whether every actor is running.
 fn runtime(tree: Tree) -> Probe {
     Probe::new("runtime", 5, 10 * SECOND, move || {
         let tree = tree.clone();
@@ -137,7 +137,7 @@ fn runtime(tree: Tree) -> Probe {
     .critical()
 }
 
-/// Open file descriptors and their limit; (0, 1) where the system does not say.
+/// Returns open file descriptors and their limit; (0, 1) if the system does not report them.
 fn open_files() -> (usize, usize) {
     let open = std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or(0);
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
@@ -146,7 +146,7 @@ fn open_files() -> (usize, usize) {
     (open, most.unwrap_or(usize::MAX / 100))
 }
 
-/// Jumps of the wall clock against the monotonic one.
+/// Checks for jumps of the wall clock against the monotonic clock.
 fn wall_clock(clock: Clock) -> Probe {
     let last = Arc::new(Mutex::new((Instant::now(), clock.now())));
     Probe::new("clock", 3, 30 * SECOND, move || {
@@ -164,7 +164,7 @@ fn wall_clock(clock: Clock) -> Probe {
     .critical()
 }
 
-/// Whether the data folder takes a file, and how much of its disk is free.
+/// Checks whether the data folder can be written, and how much of its disk is free.
 fn disk(data: PathBuf) -> Probe {
     Probe::new("disk", 4, 30 * SECOND, move || {
         let data = data.clone();
@@ -182,7 +182,7 @@ fn disk(data: PathBuf) -> Probe {
     .critical()
 }
 
-/// Whether every line of the ledger reached its journal, and the actor behind it answers.
+/// Checks whether every line of the ledger reached its journal, and whether its actor answers.
 fn budget(ledger: Ledger) -> Probe {
     Probe::new("budget", 2, 60 * SECOND, move || {
         let ledger = ledger.clone();
@@ -200,7 +200,7 @@ fn budget(ledger: Ledger) -> Probe {
     })
 }
 
-/// A fixed sentence has a vector of length 1, and the same one each time.
+/// Checks that a fixed sentence has a vector of length 1, the same each time.
 fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
     let first: Arc<Mutex<Option<Vec<f32>>>> = Arc::default();
     Probe::new("embedder", 3, 60 * SECOND, move || {
@@ -220,7 +220,7 @@ fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
             let norm = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
             let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
             match first.get_or_insert_with(|| vector.clone()) {
-                // NaN is in no range.
+                // NaN is outside of every range.
                 _ if !(0.999..1.001).contains(&norm) => Verdict::Unhealthy(format!("a vector of length {norm}")),
                 known if *known != vector => Verdict::Unhealthy("the same text has another vector now".to_owned()),
                 _ if begun.elapsed() > Duration::from_millis(100) => Verdict::Degraded("over 100 ms a text".to_owned()),
@@ -231,7 +231,7 @@ fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
     .critical()
 }
 
-/// Writes and removes a small file; then the free share of the disk.
+/// Writes and removes a small file, then returns the free share of the disk.
 fn free_percent(data: &Path) -> std::io::Result<u64> {
     let canary = data.join(".disk-probe");
     std::fs::write(&canary, b"probe")?;
@@ -239,7 +239,7 @@ fn free_percent(data: &Path) -> std::io::Result<u64> {
     Ok(fs2::available_space(data)? * 100 / fs2::total_space(data)?.max(1))
 }
 
-/// A record is written, synced, read back and deleted.
+/// Checks that a record can be written, synced, read and deleted.
 fn storage(store: StoreHandle, clock: Clock) -> Probe {
     Probe::new("storage", 6, 15 * SECOND, move || {
         let (store, nonce) = (Arc::clone(&store), clock.now().0.to_be_bytes().to_vec());
@@ -276,7 +276,7 @@ fn storage(store: StoreHandle, clock: Clock) -> Probe {
 
 const CANARY: &[u8] = b"health/canary";
 
-/// A made-up key must be unknown, and the key actor must answer.
+/// Checks that an invented key is unknown, and that the key actor answers.
 fn api_keys(keys: Keys) -> Probe {
     Probe::new("api-keys", 3, 30 * SECOND, move || {
         let keys = keys.clone();
@@ -298,7 +298,7 @@ fn api_keys(keys: Keys) -> Probe {
     .critical()
 }
 
-/// Whether something of the chain can answer.
+/// Checks whether a provider of the chain can answer.
 fn gateway(live: Watched, model: Arc<dyn ChatModel>) -> Probe {
     Probe::new("llm-gateway", 5, 5 * SECOND, move || {
         let remote = |provider: &ProviderStatus| provider.id != EMBEDDED_PROVIDER && provider.order.is_some();
@@ -340,7 +340,7 @@ fn providers(chain: &Chain) -> Verdict {
     }
 }
 
-/// Whether the settings file still says what the server runs with.
+/// Checks whether the settings file still matches the running settings.
 fn settings(live: Watched) -> Probe {
     Probe::new("config", 3, 60 * SECOND, move || {
         std::future::ready(match live.now().source.changed() {
@@ -352,7 +352,7 @@ fn settings(live: Watched) -> Probe {
     .critical()
 }
 
-/// A fresh bucket of two lets two through and refuses the third.
+/// Checks that a fresh bucket of two admits two requests and rejects the third.
 async fn rate_limiter(limiter: RateLimiter, name: String) -> Verdict {
     let key = BucketKey { subject: Subject::anonymous(&name), category: Category::Health };
     let mut admitted = Vec::new();

@@ -1,5 +1,4 @@
-//! Agents' parts, started together: the catalogue, their work, their tasks; and what the feed is told and may command
-//! of them.
+//! The agent platform: starts the catalogue, the agents and their tasks, and connects them to the live feed.
 
 mod commands;
 mod models;
@@ -34,23 +33,23 @@ use crate::ws::Counts;
 use models::LiveModels;
 use steps::Threads;
 
-/// From one telling of the figures to the next.
+/// Time between two publications of the metrics.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
-/// From one look for ended tasks that are old enough to go to the next.
+/// Time between two searches for ended tasks that are due for deletion.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
 
-/// What handlers and sockets ask.
+/// The agent platform as handlers and sockets use it.
 #[derive(Debug)]
 pub struct Agency {
     pub agents: Agents,
     pub tasks: Tasks,
-    /// Who has how many event streams of tasks open.
+    /// Number of open event streams of tasks, by key or user.
     pub(crate) streams: Arc<Counts>,
-    /// Where steps run; gone once it was stopped.
+    /// Threads that run steps; `None` after the stop.
     _threads: Threads,
 }
 
-/// What they stand on.
+/// What the agent platform needs from the server.
 pub(crate) struct Ground<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) arbiter: ArbiterHandle,
@@ -64,7 +63,7 @@ pub(crate) struct Ground<'a> {
 
 impl Agency {
     /// # Errors
-    /// The catalogue is wrong, or no threads can be had.
+    /// The catalogue is invalid, or no threads can be started.
     pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Result<Self, StartError> {
         let built: Vec<_> = muster_engines::all().collect();
         let own = own_agents(&config.agents.files)?;
@@ -85,12 +84,12 @@ impl Agency {
         let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
         ground.feed.register_source("agents", Arc::new(tasks.clone()));
         ground.feed.register_source("tasks", Arc::new(tasks.clone()));
-        // Whoever reads of tasks has said who it is.
+        // Every subscriber of task channels is authenticated.
         let streams = Counts::new(0, config.agents.streams_per_key);
         Ok(Self { agents, tasks, streams, _threads: threads })
     }
 
-    /// What is done again and again: the figures for monitors, and what is left of old tasks.
+    /// Returns the periodic jobs: publishing metrics and deleting old tasks.
     pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &Watched) -> [Job; 2] {
         let (tasks, publisher, clock, live) = (self.tasks.clone(), feed.publisher(), clock.clone(), live.clone());
         let figures = Job::new("agents' figures", FIGURES_EVERY, move || {
@@ -114,7 +113,7 @@ impl Agency {
     }
 }
 
-/// The operator's own agents, as they stand in their files.
+/// Reads the operator's own agents from their files.
 fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
     let read = |file: &PathBuf| {
         std::fs::read_to_string(file)
@@ -123,7 +122,7 @@ fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
     files.iter().map(read).collect()
 }
 
-/// The tasks, as sockets control them.
+/// Controls tasks for sockets.
 #[derive(Debug)]
 pub(crate) struct Controlled(pub(crate) Tasks);
 

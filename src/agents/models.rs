@@ -1,4 +1,4 @@
-//! The models that agents plan and write with: the chain and the settings that count now.
+//! The models that agents plan and write with: the provider chain under the present settings.
 
 use futures::future::BoxFuture;
 use muster_gateway::{Chain, ChainError, GatewayChatRequest};
@@ -8,7 +8,7 @@ use crate::live::Watched;
 
 type Now = Box<dyn Fn() -> Chain + Send + Sync>;
 
-/// Follows a reload.
+/// Uses the settings of the last reload.
 #[derive(Debug)]
 pub(super) struct LiveModels {
     chain: ChainModels<Now>,

@@ -1,4 +1,4 @@
-//! `muster serve`.
+//! Runs the server in this process, for `muster serve`.
 
 use std::time::Duration;
 
@@ -29,10 +29,10 @@ async fn serve(config: Config, source: Source, first: First) -> Result<(), Strin
     let (first_key, first_password) = (app.first_key.clone(), app.first_password.clone());
     let server = Server::bind(app).map_err(|error| error.to_string())?;
     let url = server.url();
-    // Scripts wait for this line; it comes first and alone.
+    // Scripts wait for this line, so it is printed first.
     println!("listening on {url}");
     if let Some(key) = &first_key {
-        // At once: it is written nowhere, and the model may take its time.
+        // Printed at once: the key is stored nowhere, and the model may take a while to load.
         println!("first API key, shown this once: {key}");
     }
     if let Some(password) = &first_password {
@@ -43,7 +43,7 @@ async fn serve(config: Config, source: Source, first: First) -> Result<(), Strin
     server.run().await.map_err(|error| error.to_string())
 }
 
-/// What a new user needs next: once the embedded model can answer, a call to paste.
+/// Logs the state of the embedded model once it is known, then prints a call to try if there is a new API key.
 async fn welcome(app: &App, url: &str, first_key: Option<&str>) {
     if matches!(app.model.status(), ModelStatus::Loading { .. }) {
         tracing::info!("the embedded model is loading; {url}/api/health/ready tells when it is ready");

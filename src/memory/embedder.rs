@@ -1,4 +1,4 @@
-//! The embedding model of this process, as memory asks it.
+//! The local embedding model as an implementation of the trait of semantic memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use futures::future::BoxFuture;
 use muster_memory::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
 use muster_models::{EmbedError, EmbedModel, LocalEmbedder, ModelStatus};
 
-/// How much of the weights' digest stands in the model's tag.
+/// Number of characters of the weights' digest in the model's tag.
 const DIGEST: usize = 16;
 
-/// The local model behind the trait of memory.
+/// The local model behind the trait.
 #[derive(Debug)]
 pub struct Sentences {
     model: Arc<LocalEmbedder>,
@@ -45,7 +45,7 @@ impl Embedder for Sentences {
 
     fn changed(&self) -> BoxFuture<'static, ()> {
         let mut status = self.model.watch_status();
-        // A model that is gone for good has told its last.
+        // A model that has failed for good sends no further states.
         async move {
             if status.changed().await.is_err() {
                 std::future::pending::<()>().await;

@@ -1,5 +1,5 @@
-//! A span that has ended, and its form in OTLP's JSON (opentelemetry-proto, trace/v1; ids are hexadecimal there, 64-bit
-//! numbers strings).
+//! A finished span, and its form in OTLP's JSON (opentelemetry-proto, trace/v1): identifiers are hexadecimal, 64-bit
+//! numbers are strings.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Client = 3,
 }
 
-/// An attribute's value.
+/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Attribute {
     Text(String),
@@ -39,7 +39,7 @@ impl From<u32> for Attribute {
     }
 }
 
-/// A span that has ended.
+/// A finished span.
 #[derive(Debug, Clone)]
 pub(super) struct Span {
     pub(super) context: Context,
@@ -69,7 +69,7 @@ impl Span {
     }
 }
 
-/// A time as OTLP's JSON has it.
+/// Formats a time for OTLP's JSON.
 pub(super) fn nanos(at: SystemTime) -> String {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
 }

@@ -1,4 +1,4 @@
-//! The probes of the disaster network: each asks its actor for something small, and looks at what piles up beside it.
+//! Probes of the disaster network: each sends its actor a small request and checks its backlog.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -19,16 +19,16 @@ use super::{Parts, SECOND};
 use crate::disaster::Disaster;
 use crate::ws::Sockets;
 
-/// What is slower is degraded.
+/// Time above which a module is degraded.
 const SOON: Duration = Duration::from_millis(250);
-/// Events told that wait to leave the outbox: a minute of a busy network.
+/// Largest number of published events in the outbox: a minute of a busy network.
 const UNSETTLED: usize = 50_000;
-/// Places that wait for the geofences.
+/// Largest number of positions that wait for the geofences.
 const PLACES: usize = 16_384;
-/// Slow consumers evicted between two probes.
+/// Largest number of slow consumers disconnected between two probes.
 const EVICTED: u64 = 10;
 
-/// One probe for each part of the network.
+/// Returns one probe for each part of the network.
 pub(super) fn all(parts: &Parts) -> Vec<Probe> {
     let Disaster { devices, incidents, geofences, firmware } = parts.network.clone();
     let (feed, sockets, slow) = (parts.feed.clone(), Arc::clone(&parts.sockets), Arc::<Slow>::default());
@@ -67,7 +67,7 @@ fn one() -> PageAsk {
     PageAsk { limit: 1, after: None }
 }
 
-/// Whether the places of devices are looked at by the geofences.
+/// Checks whether positions of devices are processed by the geofences.
 async fn followed(geofences: &Geofences) -> Verdict {
     match geofences.waiting() {
         waiting if waiting > PLACES => Verdict::Degraded(format!("{waiting} places wait to be looked at")),
@@ -79,7 +79,7 @@ fn down(error: &dyn Display) -> Verdict {
     Verdict::Unhealthy(error.to_string())
 }
 
-/// Whether it answers, and how fast.
+/// Checks whether an actor answers, and how fast.
 async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> Verdict {
     let begun = Instant::now();
     match asked.await {
@@ -89,10 +89,10 @@ async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> Verdi
     }
 }
 
-/// What is published is told, and its history can be read.
+/// Checks that a published event is delivered and that its history can be read.
 ///
 /// # Errors
-/// What is not as it should be.
+/// What is wrong with the feed.
 async fn told(feed: &Feed) -> Result<FeedStats, Verdict> {
     let viewer = Viewer { id: "health".into(), permissions: Permissions::all() };
     let stats = match feed.stats().await {
@@ -115,7 +115,7 @@ async fn told(feed: &Feed) -> Result<FeedStats, Verdict> {
     }
 }
 
-/// What could not keep up with the feed up to the last look: connections that were cut off, threads that fell behind.
+/// Slow consumers up to the last probe: disconnected connections, and threads that fell behind.
 #[derive(Default)]
 struct Slow {
     evicted: AtomicU64,
@@ -123,7 +123,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// Whether connections keep up since then.
+    /// Checks whether connections have kept up since the last probe.
     fn heard(&self, sockets: &Sockets, stats: &FeedStats) -> Verdict {
         let since = |seen: &AtomicU64, now: u64| now - seen.swap(now, Ordering::Relaxed).min(now);
         let evicted = since(&self.evicted, sockets.evicted());

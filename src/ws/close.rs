@@ -1,21 +1,21 @@
-//! Why sockets are closed: one table for every feed.
+//! Reasons to close a connection: one table for every feed.
 
-/// A reason to close, with its code on the wire.
+/// A reason to close a connection, with its code on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Close {
-    /// The client said goodbye.
+    /// The client closed the connection.
     Normal,
-    /// RFC 6455 is broken: reserved bits, no mask, a control frame in pieces.
+    /// The client violated RFC 6455: reserved bits, no mask, or a fragmented control frame.
     Violation,
-    /// A text that is no UTF-8.
+    /// A text message is not UTF-8.
     BadText,
-    /// A message over the limit.
+    /// A message exceeds the size limit.
     TooBig,
-    /// The server restarts: come again with `since`.
+    /// The server restarts: reconnect with `since`.
     Restart,
     InvalidToken,
     Forbidden,
-    /// Binary, no JSON object, or a frame before `connect`.
+    /// A binary message, a message that is not a JSON object, or a frame before `connect`.
     ProtocolError,
     ConnectionLimit,
     ConnectTimeout,
@@ -30,19 +30,19 @@ pub enum Close {
     InsufficientState,
 }
 
-/// What a client is to do after a close.
+/// What a client should do after a close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
-    /// Nothing: it wanted to go.
+    /// Nothing: it closed the connection itself.
     Nothing,
-    /// It has a mistake that another try does not mend.
+    /// Not reconnect: it made an error that another attempt would repeat.
     Stop,
     LogIn,
-    /// A fresh token, then at once.
+    /// Fetch a new token, then reconnect at once.
     Refresh,
-    /// Later, with jitter, from the last position.
+    /// Reconnect later, with jitter, from the last position.
     BackOff,
-    /// At once, from the last position.
+    /// Reconnect at once, from the last position.
     Reconnect,
 }
 
@@ -93,12 +93,12 @@ impl Close {
         }
     }
 
-    /// The code on the wire.
+    /// Returns the code on the wire.
     pub const fn code(self) -> u16 {
         self.row().0
     }
 
-    /// The reason on the wire.
+    /// Returns the reason on the wire.
     pub const fn name(self) -> &'static str {
         self.row().1
     }
@@ -109,7 +109,7 @@ impl Close {
 }
 
 impl Then {
-    /// In words, for the description of the feed.
+    /// Returns an explanation for the description of the feed.
     pub const fn says(self) -> &'static str {
         match self {
             Self::Nothing => "nothing: the client asked for it",
@@ -126,7 +126,7 @@ impl Then {
 mod tests {
     use super::*;
 
-    /// Contract 5's table, and the codes of RFC 6455 (section 7.4.1) and of the IANA registry (1012).
+    /// The table of the protocol, with the codes of RFC 6455 (section 7.4.1) and of the IANA registry (1012).
     #[test]
     fn the_codes_are_those_of_the_contract() {
         let codes: Vec<_> = Close::ALL.iter().map(|close| (close.code(), close.name())).collect();

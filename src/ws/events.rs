@@ -1,4 +1,4 @@
-//! The lane of server-sent events: a response whose body is what its connection has to write.
+//! The implementation for server-sent events: a response whose body is what its connection has to write.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -15,17 +15,17 @@ use muster_feed::{ConnId, Position};
 use super::protocol::Entrance;
 use super::{Admitted, Collected, Framing, Line, Link, Next, Opening, Positions, Shard};
 
-/// Streams these channels from where the listener stands in each.
+/// Streams channels from the client's position in each.
 ///
 /// # Errors
-/// `Invalid` for a name that no channel has, `RateLimited` for a person with too many connections.
+/// `Invalid` for an unknown channel, `RateLimited` for a user with too many connections.
 pub fn listen(
     shard: Rc<Shard>,
     request: &HttpRequest,
     admitted: Admitted,
     channels: Vec<(String, Option<Position>)>,
 ) -> Result<HttpResponse, Error> {
-    // Other requests share the transport of HTTP/2.
+    // With HTTP/2, other requests share the transport.
     let line = request.conn_data::<Line>().filter(|_| request.version() < Version::HTTP_2).cloned();
     let waker = Rc::new(RefCell::new(None));
     let opening = Opening {
@@ -60,7 +60,7 @@ impl Link for Reach {
     fn cut(&self) {
         match &self.line {
             Some(line) => line.cut(),
-            // Polled, it finds itself given up and ends.
+            // The stream is polled, sees that it was abandoned, and ends.
             None => self.wake(),
         }
     }

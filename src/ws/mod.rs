@@ -1,7 +1,7 @@
-//! Live sockets: one protocol, one shard for each thread that serves, and lanes that carry bytes.
+//! Live connections: one protocol, one shard per serving thread, and several implementations of the transport.
 //!
-//! A lane (`actix/`) owns a connection's transport. It hands what came to its thread's [`Shard`], and writes what that
-//! gives it to write; it knows neither frames nor the protocol. Another transport is another lane.
+//! A transport (such as `actix/`) owns the connection. It passes received bytes to the [`Shard`] of its thread and
+//! writes what the shard returns; it knows neither frames nor the protocol.
 
 mod actix;
 mod admission;

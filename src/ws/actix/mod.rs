@@ -1,7 +1,7 @@
-//! The lane on actix-web: an actor for each connection, on the response of an upgraded request.
+//! The implementation on actix-web: an actor per connection, on the response of an upgraded request.
 //!
-//! `HttpContext` takes bytes as they are, so frames go out as they were encoded once for everybody; the library's own
-//! WebSocket context would encode each anew.
+//! `HttpContext` passes bytes unchanged, so a frame is encoded once for all connections; the WebSocket context of the
+//! library would encode it for each.
 
 mod handshake;
 mod origin;
@@ -20,11 +20,11 @@ use super::{Framing, Line, Opening, Shard};
 
 pub(crate) use handshake::bearer;
 
-/// Opens a socket: checks the origin, the handshake and its token, in this order, before anything is upgraded.
+/// Opens a socket: checks the origin, the handshake and its token, in this order, before the upgrade.
 ///
 /// # Errors
-/// `UpgradeRequired` of an ordinary request, `Forbidden` of a foreign page, `Unauthenticated` of a bad token,
-/// `Unavailable` where there is no room.
+/// `UpgradeRequired` for an ordinary request, `Forbidden` for a page of another origin, `Unauthenticated` for an
+/// invalid token, `Unavailable` if there are too many connections.
 pub async fn upgrade(
     (shard, entrance): (Rc<Shard>, Entrance),
     request: &HttpRequest,
@@ -80,7 +80,7 @@ pub async fn upgrade(
     Ok(response.streaming(stream))
 }
 
-/// The refusal of a handshake's token.
+/// Converts the rejection of a handshake's token.
 pub(crate) fn refused(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Invalid => {
@@ -95,7 +95,7 @@ pub(crate) fn refused(refusal: Refusal) -> Error {
     }
 }
 
-/// What `ws::handshake` refuses, as a refusal of ours.
+/// Converts an error of `ws::handshake`.
 fn wrong(error: &ws::HandshakeError) -> Error {
     Error::new(Kind::Invalid, format!("no WebSocket handshake: {error}")).coded("bad_handshake")
 }

@@ -1,4 +1,4 @@
-//! The protocol `muster.v1.json`, knowing no transport: frames, what they mean, when a session ends.
+//! The protocol `muster.v1.json`, independent of the transport: frames, their meaning, and when a session ends.
 
 mod bucket;
 mod entrance;
@@ -23,5 +23,5 @@ pub use subject::Subject;
 
 /// The subprotocol that a handshake names.
 pub const SUBPROTOCOL: &str = "muster.v1.json";
-/// The heartbeat's text, the same for everybody.
+/// The text of a heartbeat.
 pub const HEARTBEAT: &[u8] = b"{}";

@@ -1,5 +1,5 @@
-//! What a lane is given to write: what is for one connection first, then urgent, then other events, the newest values
-//! last.
+//! Selects what a transport writes next: frames for the connection alone, then urgent events, then other events, then
+//! newest values.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use super::{Collected, Next, Shard, Table};
 use crate::ws::protocol::said;
 use slab::Slab;
 
-/// Bytes given out at a time.
+/// Number of bytes returned at a time.
 const BUDGET: usize = 64 << 10;
 
 impl Shard {
-    /// What the connection's transport is to take now, about 64 KiB at most. Calling it says that what was given before
-    /// is on its way.
+    /// Returns what the connection's transport should write now, about 64 KiB at most. A call confirms that the
+    /// previous result is being sent.
     pub fn collect(&self, id: ConnId) -> Collected {
         let now = self.now();
         let mut table = self.table.borrow_mut();
         let Table { conns, channels, .. } = &mut *table;
         let found = usize::try_from(id.0 & 0xff_ffff).ok().and_then(|index| conns.get_mut(index));
-        // A connection that the shard has given up: nothing can be said to it any more.
+        // The shard has given the connection up: nothing can be sent to it any more.
         let Some(conn) = found.filter(|conn| conn.id == id) else {
             return Collected { frames: Vec::new(), next: Next::End };
         };
@@ -57,7 +57,7 @@ fn next(conn: &mut Conn, now: Millis) -> Next {
         return Next::More;
     }
     conn.woken = None;
-    // Thousands of idle connections hold no empty queues.
+    // Empty queues are freed, because thousands of connections are idle.
     conn.outbox = VecDeque::new();
     (conn.behind_frames, conn.behind_bytes, conn.over) = (0, 0, None);
     if conn.closing.is_some_and(|closing| closing.over) { Next::End } else { Next::Wait }
@@ -79,7 +79,7 @@ impl Out {
     }
 }
 
-/// Takes of one place what there is room for.
+/// Takes items of one subscription as far as the limit permits.
 fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: Place, out: &mut Out) {
     let Some(channel) = channels.get_mut(place.channel) else {
         conn.took_all(place);
@@ -109,7 +109,7 @@ fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: Place, out: &mut O
     }
 }
 
-/// The newest values all at once: there are few, and a newer one would take the place of one that waits.
+/// All newest values are taken at once: they are few, and a newer value would replace a waiting one.
 fn values(conn: &mut Conn, channel: &mut Channel, member: usize, out: &mut Out) {
     let name = Arc::clone(&channel.name);
     let Some(member) = channel.members.get_mut(member) else { return };

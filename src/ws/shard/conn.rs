@@ -14,14 +14,14 @@ use crate::ws::Connected;
 use crate::ws::protocol::Session;
 use crate::ws::wire::Reader;
 
-/// A subscriber's place: the channel's, and its own among the members.
+/// A subscription: the index of the channel, and that of the member in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) channel: usize,
     pub(super) member: usize,
 }
 
-/// What is collected first: urgent before everything, the newest values last.
+/// The order of collection: urgent first, newest values last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     Urgent,
@@ -35,9 +35,9 @@ pub(super) struct Conn {
     pub(super) link: Box<dyn Link>,
     pub(super) framing: Framing,
     pub(super) reader: Reader,
-    /// The handshake's address, which a proof of possession names.
+    /// URL of the handshake, which DPoP proofs name.
     pub(super) url: Rc<str>,
-    /// Replies and whatever else is for this connection alone.
+    /// Replies and other frames for this connection alone.
     pub(super) outbox: VecDeque<Bytes>,
     pub(super) places: HashMap<Arc<str>, Place>,
     urgent: VecDeque<Place>,
@@ -45,24 +45,24 @@ pub(super) struct Conn {
     latest: VecDeque<Place>,
     pub(super) behind_frames: usize,
     pub(super) behind_bytes: usize,
-    /// Since when the lane was asked to take something.
+    /// When the transport was asked to collect.
     pub(super) woken: Option<Millis>,
-    /// Since when it is further behind than it may be.
+    /// Since when the connection is further behind than permitted.
     pub(super) over: Option<Millis>,
-    /// It is among those whose progress is looked at.
+    /// Whether it is among the connections whose progress is checked.
     pub(super) watched: bool,
-    /// When it comes out of the wheel.
+    /// When it comes out of the timer wheel.
     pub(super) due: Option<Millis>,
     pub(super) closing: Option<Closing>,
     pub(super) place: Option<Connected>,
     pub(super) watcher: Option<JoinHandle<()>>,
 }
 
-/// How far a close is.
+/// The state of a close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Closing {
     pub(super) since: Millis,
-    /// Nobody waits for the other side any more: the transport ends once everything is written.
+    /// The other side is not awaited any more: the transport ends once everything is written.
     pub(super) over: bool,
 }
 
@@ -92,7 +92,7 @@ impl Conn {
         }
     }
 
-    /// Something of that place waits to be collected.
+    /// Marks a subscription as having something to collect.
     pub(super) fn ready(&mut self, place: Place, turn: Turn) {
         let queue = match turn {
             Turn::Urgent => &mut self.urgent,
@@ -104,19 +104,19 @@ impl Conn {
         }
     }
 
-    /// The place whose turn it is.
+    /// Returns the subscription whose turn it is.
     pub(super) fn turn(&self) -> Option<Place> {
         self.urgent.front().or(self.normal.front()).or(self.latest.front()).copied()
     }
 
-    /// That place has nothing more.
+    /// Marks that a subscription has nothing more.
     pub(super) fn took_all(&mut self, place: Place) {
         for queue in [&mut self.urgent, &mut self.normal, &mut self.latest] {
             queue.retain(|ready| *ready != place);
         }
     }
 
-    /// Nothing more is collected but what stands in the outbox.
+    /// Stops collecting anything but the outbox.
     pub(super) fn forget_ready(&mut self) {
         self.urgent = VecDeque::new();
         self.normal = VecDeque::new();

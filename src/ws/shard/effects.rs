@@ -1,4 +1,4 @@
-//! What sessions want done.
+//! Executes the effects of sessions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Shard {
         table.wake(id, now);
     }
 
-    /// Nothing follows a close: what waits is dropped, but not the answers before it.
+    /// Nothing follows a close: what waits is dropped, except the replies before it.
     fn begin_close(&self, table: &mut Table, id: ConnId, close: Close, now: Millis) {
         let Some(conn) = table.conn(id) else { return };
         conn.forget_ready();
@@ -94,7 +94,7 @@ impl Shard {
         self.sockets.feed.gone(self.shard_id(), id);
     }
 
-    /// Follows what becomes of the person's session, or of the device.
+    /// Watches the user's session or the device.
     pub(super) fn watch(&self, id: ConnId, watch: Watch) -> tokio::task::JoinHandle<()> {
         let shard = self.me.clone();
         actix_rt::spawn(async move {
@@ -120,7 +120,7 @@ impl Shard {
         })
     }
 
-    /// Tells a session something that came from elsewhere.
+    /// Passes an event from elsewhere to a session.
     pub(super) fn told(&self, id: ConnId, tell: impl FnOnce(&mut crate::ws::protocol::Session, Millis) -> Vec<Effect>) {
         let now = self.now();
         let mut table = self.table.borrow_mut();
@@ -130,7 +130,7 @@ impl Shard {
     }
 
     fn authenticate(&self, id: ConnId, tag: u64, token: String, dpop: Option<String>, url: &str) {
-        // A frame names no scheme: whoever brings a proof means it.
+        // A frame does not name the scheme; a token with a proof is treated as DPoP.
         let scheme = if dpop.is_some() { Scheme::Dpop } else { Scheme::Bearer };
         let (shard, checking) = (self.me.clone(), self.sockets.admission.authenticate(scheme, token, dpop, url));
         actix_rt::spawn(async move {
@@ -146,11 +146,11 @@ impl Shard {
             let Some(conn) = table.conn(id).filter(|conn| !conn.session.is_closed()) else {
                 return Err(Refusal::Unavailable);
             };
-            // A refreshed session has its place already.
+            // A refreshed session is already counted.
             if conn.session.who().is_none() {
                 conn.place = Some(self.sockets.counts.known(&admitted.who.subject).ok_or(Refusal::TooMany)?);
             }
-            // A device may have refreshed by another key than it came with. A token of somebody else ends the session.
+            // A device may refresh with another of its keys. A token of another client ends the session.
             if let Some(before) = conn.watcher.replace(self.watch(id, admitted.watch)) {
                 before.abort();
             }
@@ -172,7 +172,7 @@ impl Shard {
         let Some(viewer) = table.conn(id).and_then(|conn| conn.session.viewer()) else { return };
         let (shard, feed) = (self.me.clone(), self.sockets.feed.clone());
         actix_rt::spawn(async move {
-            // Who may read a channel may know who else does.
+            // A client that may read a channel may see its subscribers.
             let answered = match feed.history(&channel, None, 1, viewer).await {
                 Err(error) => Err(history_fault(error)),
                 Ok(_) => feed.presence(&channel).await.map_err(|error| fault_of(&error)),
@@ -192,7 +192,7 @@ impl Shard {
     }
 }
 
-/// The person as it stands from now on; never, where it cannot change any more.
+/// Returns the user with its present permissions; never resolves if they cannot change any more.
 async fn changed(grant: &mut Option<watch::Receiver<Arc<Person>>>) -> Arc<Person> {
     if let Some(grant) = grant
         && grant.changed().await.is_ok()
@@ -234,7 +234,7 @@ impl Table {
             index
         });
         let Some(channel) = self.channels.get_mut(index) else { return };
-        // The hub's word is newer than what this thread knows.
+        // The hub's state is newer than that of this thread.
         if channel.epoch != position.epoch || channel.head < position.offset {
             channel.epoch = Arc::clone(&position.epoch);
             channel.head = position.offset;
@@ -246,7 +246,7 @@ impl Table {
         }
     }
 
-    /// Tells how far filtered subscriptions are, where that is news.
+    /// Sends the positions of filtered subscriptions that have changed.
     fn tell_positions(&mut self, id: ConnId, names: &[Arc<str>]) {
         for name in names {
             let Some(place) = self.conn(id).and_then(|conn| conn.places.get(name).copied()) else { continue };
@@ -263,7 +263,7 @@ impl Table {
         }
     }
 
-    /// Puts the connection into the wheel for when it next has something to do.
+    /// Schedules the connection for the next time it has something to do.
     pub(super) fn schedule(&mut self, id: ConnId) {
         let Some(conn) = self.conn(id) else { return };
         let Some(next) = conn.session.next() else { return };

@@ -1,4 +1,4 @@
-//! What drives a shard: the hub's deliveries, the time, the end.
+//! Drives a shard: deliveries of the hub, time, and the end.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::port::{Came, Deliveries};
 use super::{Shard, Table};
 use crate::ws::Close;
 
-/// Goes on until the hub or the thread is gone.
+/// Runs until the hub or the thread ends.
 pub(super) async fn run(shard: Rc<Shard>, mut deliveries: Deliveries) {
     let _detach = Detach(Rc::clone(&shard));
     let sockets = Arc::clone(shard.sockets());
@@ -20,7 +20,7 @@ pub(super) async fn run(shard: Rc<Shard>, mut deliveries: Deliveries) {
                 None => return,
                 Some(Came::Deliveries(what)) => {
                     shard.deliver(what);
-                    // Lanes that were woken go first, so that the next bundle finds them level.
+                    // Transports that were woken run first, so that they are up to date before the next bundle.
                     tokio::task::yield_now().await;
                 }
                 Some(Came::Lost) => {
@@ -52,7 +52,7 @@ impl Shard {
         }
     }
 
-    /// Time passed: sessions that wait for it, those who take nothing, closes that are not answered.
+    /// Handles the present time: due sessions, readers without progress, closes without an answer.
     pub(super) fn tick(&self) {
         let now = self.now();
         let options = &self.sockets.options.shard;

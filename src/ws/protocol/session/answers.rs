@@ -1,4 +1,4 @@
-//! Pure: what the parts of the server answer to a session's asks.
+//! Handles answers of other parts of the server. Pure.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::ws::Close;
 use crate::ws::protocol::fault::{Fault, FaultKind};
 
 impl Session {
-    /// A token was checked.
+    /// Handles the result of a token check.
     pub fn on_authenticated(&mut self, tag: u64, answer: Result<Who, Refusal>, now: Millis) -> Vec<Effect> {
         let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
         let who = match answer {
@@ -44,9 +44,9 @@ impl Session {
         }
     }
 
-    /// The hub answered for a subscription. What follows it comes after the effects of this.
+    /// Handles the hub's answer to a subscription. Effects of later events follow those of this one.
     pub fn on_subscribed(&mut self, tag: u64, answer: Result<Box<Subscribed>, Refused>, now: Millis) -> Vec<Effect> {
-        // The hub was told that the connection is gone.
+        // The hub already knows that the connection has ended.
         if self.is_closed() {
             return Vec::new();
         }
@@ -56,7 +56,7 @@ impl Session {
         };
         let Some((ask, _)) = self.answered(&tag) else { return self.forgotten(subscribed.channel) };
         let Some(sub) = ask.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
-            // It was ended while it was asked for; whoever asked is told all the same.
+            // The subscription was ended while it was pending; the client still gets its reply.
             let mut out = self.forgotten(subscribed.channel);
             if !matches!(ask, Ask::Resume(_) | Ask::Own(_) | Ask::Entrance(_)) {
                 self.asks.insert(tag, (ask, now));
@@ -119,7 +119,7 @@ impl Session {
         out
     }
 
-    /// A part of the history, who is present, or what a command came to.
+    /// Handles a part of the history, a list of subscribers, or the result of a command.
     pub fn on_answer(&mut self, tag: u64, answer: Result<Box<RawValue>, Fault>, now: Millis) -> Vec<Effect> {
         match answer {
             Err(fault) => self.refused(tag, &fault, now),
@@ -130,10 +130,10 @@ impl Session {
         }
     }
 
-    /// An ask is answered by a refusal.
+    /// Handles an error in answer to a request.
     pub(super) fn refused(&mut self, tag: u64, fault: &Fault, now: Millis) -> Vec<Effect> {
         let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
-        // It may have taken the place of one that stood.
+        // The failed request may have replaced an existing subscription.
         let left = ask.channel().cloned().filter(|channel| self.subs.remove(channel).is_some());
         let mut out = match ask {
             Ask::Connect(_) | Ask::Refresh(_) => self.close(Close::Overloaded),
@@ -142,7 +142,7 @@ impl Session {
                 tracing::warn!(conn = self.conn, %channel, why = fault.message, "no channel of its own");
                 Vec::new()
             }
-            // It comes again, and asks anew.
+            // The session is restored and will send the request again.
             Ask::Entrance(_) => self.close(Close::Overloaded),
             Ask::Open(channel) => {
                 if let Some(opening) = &mut self.opening {
@@ -159,7 +159,7 @@ impl Session {
         out
     }
 
-    /// The reply to `connect`, if nothing that it waits for is left.
+    /// Replies to `connect` once nothing is pending any more.
     pub(super) fn opened(&mut self, now: Millis) -> Vec<Effect> {
         if self.opening.as_ref().is_none_or(|opening| opening.waiting > 0) {
             return Vec::new();
@@ -179,13 +179,14 @@ impl Session {
         reply.into_iter().chain(opening.then).collect()
     }
 
-    /// An answer that nobody waits for any more: the hub is told, unless a newer ask for the channel stands.
+    /// Handles an answer that is no longer needed: unsubscribes from the hub, unless a newer request for the channel is
+    /// pending.
     fn forgotten(&self, channel: Arc<str>) -> Vec<Effect> {
         if self.subs.contains_key(&channel) { Vec::new() } else { vec![Effect::Leave { channel }] }
     }
 }
 
-/// A channel that is not there, one of a name that no rule knows and one that the viewer must not know of look the same.
+/// A missing channel, an unknown name and a channel that the client may not see cannot be distinguished.
 pub(crate) fn fault_of(refused: &Refused) -> Fault {
     match refused {
         Refused::Forbidden(permission) => {

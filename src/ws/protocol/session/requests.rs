@@ -1,4 +1,4 @@
-//! Pure: what the client sends.
+//! Handles what the client sends. Pure.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ const MAX_HISTORY: usize = 500;
 const HISTORY: usize = 50;
 
 impl Session {
-    /// A frame came that holds nothing to answer, such as a pong.
+    /// Handles a frame without an answer, such as a pong.
     pub fn on_noise(&mut self, now: Millis) -> Vec<Effect> {
         self.pong_by = None;
         if self.is_closed() || self.frames.take(now) { Vec::new() } else { self.close(Close::RateLimited) }
     }
 
-    /// A text came.
+    /// Handles a text message.
     pub fn on_text(&mut self, text: &str, now: Millis) -> Vec<Effect> {
         let limited = self.on_noise(now);
         if self.is_closed() {
             return limited;
         }
-        // Nothing at all is no mistake, but counted.
+        // An empty message is not an error, but it is counted.
         if text.is_empty() {
             return Vec::new();
         }
@@ -79,10 +79,10 @@ impl Session {
         }
     }
 
-    /// A bare listener asks for its channels.
+    /// Subscribes the client of an event stream to its channels.
     ///
     /// # Errors
-    /// The first channel that cannot be asked for.
+    /// A channel that cannot be subscribed to.
     pub fn listen(&mut self, channels: Vec<(String, Option<Position>)>, now: Millis) -> Result<Vec<Effect>, Fault> {
         let mut out = Vec::new();
         for (channel, since) in channels {
@@ -100,7 +100,7 @@ impl Session {
                 live.greeted = true;
                 self.greet(id, connect, now)
             }
-            // A token beside the handshake's has to be of the same session: what `refresh` checks.
+            // A token in addition to that of the handshake must belong to the same session, which `refresh` checks.
             Phase::Waiting { until } => match connect.token.clone() {
                 Some(token) => {
                     let (until, dpop) = (*until, connect.dpop.clone());
@@ -115,7 +115,7 @@ impl Session {
         }
     }
 
-    /// The reply to `connect`, once everything that it subscribes to is answered.
+    /// Replies to `connect`, once all its subscriptions are answered.
     pub(super) fn greet(&mut self, id: Option<u32>, connect: inbound::Connect, now: Millis) -> Vec<Effect> {
         let mut opening = Opening { id, waiting: 0, subs: serde_json::Map::new(), then: Vec::new() };
         let mut out = Vec::new();
@@ -134,7 +134,8 @@ impl Session {
                 }
             }
         }
-        // Where the handshake said who it is, it was asked for then, and is told in a frame of its own.
+        // If the handshake authenticated the client, this subscription was made then and is announced in a frame of its
+        // own.
         if let Some(channel) = self.entrance.channel().filter(|name| !self.subs.contains_key(*name)) {
             let channel: Arc<str> = channel.into();
             self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
@@ -148,7 +149,7 @@ impl Session {
         out
     }
 
-    /// The person's or device's own channel, unless it was asked for by name.
+    /// Subscribes to the channel of the user or device, unless the client did.
     pub(super) fn subscribe_own(&mut self, out: &mut Vec<Effect>, now: Millis) {
         let Some(who) = self.who().filter(|_| self.peer == Peer::Socket) else { return };
         let Some(channel) = who.subject.own_channel() else { return };
@@ -159,7 +160,7 @@ impl Session {
         }
     }
 
-    /// The channel of the entrance, with its state.
+    /// Subscribes to the channel of the endpoint, with a snapshot.
     pub(super) fn subscribe_entrance(&mut self, out: &mut Vec<Effect>, now: Millis) {
         if let Some(channel) = self.entrance.channel().filter(|_| self.peer == Peer::Socket) {
             let channel: Arc<str> = channel.into();
@@ -185,7 +186,7 @@ impl Session {
         Ok((name.into(), filter.filter(|filter| !filter.is_open())))
     }
 
-    /// The client wants the channel: what the server asked for by itself is of no matter any more.
+    /// The client subscribes to the channel itself, which replaces the server's subscription.
     fn claim(&mut self, channel: &Arc<str>, filter: Option<Filter>) {
         let own =
             |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Entrance(name) | Ask::Resume(name) if name == channel);
@@ -202,7 +203,7 @@ impl Session {
         let of_it = |ask: &Ask| ask.channel() == Some(&channel);
         let waiting: Vec<_> = self.asks.iter().filter(|(_, (ask, _))| of_it(ask)).map(|(tag, _)| *tag).collect();
         for tag in waiting {
-            // What the server asked for by itself nobody waits for.
+            // Nobody waits for the server's own subscriptions.
             if matches!(self.asks.get(&tag), Some((Ask::Resume(_) | Ask::Own(_) | Ask::Entrance(_), _))) {
                 self.asks.remove(&tag);
             } else {
