@@ -26,16 +26,16 @@ use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 use muster_tasks::engine::Engines;
 use tokio::sync::{Mutex, Semaphore, watch};
 
-use crate::agents::{Agency, AgentCommands, Controlled, Ground as AgentGround};
+use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
 use crate::config::{Config, Source};
-use crate::disaster::{Disaster, DisasterCommands, Ground};
-use crate::live::{Live, Watched};
-use crate::memory::{Ground as MemoryGround, MemoryParts};
-use crate::notices::{Notices, Places};
+use crate::disaster::{Dependencies, Disaster, DisasterCommands};
+use crate::live::{Live, LiveReader};
+use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
+use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
-use crate::ws::{Doors, Sockets};
+use crate::ws::{FeedAuthenticator, Sockets};
 use crate::{probes, provider_setup};
 
 /// Why the server cannot start, and how to fix it.
@@ -49,15 +49,15 @@ pub(crate) fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> StartErro
 
 /// Values for an empty store that replace the random ones.
 #[derive(Default)]
-pub struct First {
+pub struct InitialCredentials {
     pub key: Option<Token>,
     /// Password of the administrator.
     pub password: Option<String>,
 }
 
-impl std::fmt::Debug for First {
+impl std::fmt::Debug for InitialCredentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("First")
+        f.write_str("InitialCredentials")
     }
 }
 
@@ -79,7 +79,7 @@ pub struct App {
     /// Finds devices by their identifier and key.
     pub device_directory: Arc<dyn DeviceDirectory>,
     pub engines: Engines,
-    pub agency: Agency,
+    pub agency: AgentPlatform,
     pub memory: MemoryParts,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
@@ -129,7 +129,7 @@ impl App {
     ///
     /// # Errors
     /// A part cannot start; the error says which, why and how to fix it.
-    pub async fn start(config: Config, source: Source, first: First) -> Result<Self, StartError> {
+    pub async fn start(config: Config, source: Source, first: InitialCredentials) -> Result<Self, StartError> {
         let clock = Clock::system();
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
@@ -150,11 +150,13 @@ impl App {
         let socket_options = config.feed.options(&config.server.cors_origins);
         let arbiter_of = |nth: usize| handles.get(nth).cloned().unwrap_or_else(Arbiter::current);
         let other = arbiter_of(1);
-        let ground = Ground { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
-        let disaster = Disaster::start(&config, &ground)?;
+        let dependencies =
+            Dependencies { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
+        let disaster = Disaster::start(&config, &dependencies)?;
         let devices = disaster.devices.directory().clone();
-        let doors = Doors { people: identity.clone(), keys: keys.clone(), devices, clock: clock.clone() };
-        let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(doors), socket_options);
+        let authenticator =
+            FeedAuthenticator { people: identity.clone(), keys: keys.clone(), devices, clock: clock.clone() };
+        let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(authenticator), socket_options);
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
         // The engine actor reads and writes large documents, so it shares its arbiter with no other actor.
         let apart = Arbiter::new();
@@ -196,8 +198,8 @@ impl App {
         let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
-        let (config, watched) = (live.borrow().config.clone(), Watched(watched));
-        let ground = AgentGround {
+        let (config, watched) = (live.borrow().config.clone(), LiveReader(watched));
+        let dependencies = AgentDependencies {
             tree: &tree,
             arbiter: arbiter_of(1),
             store: &store,
@@ -207,11 +209,11 @@ impl App {
             live: &watched,
             metrics: &metrics,
         };
-        let agency = Agency::start(&config, &ground)?;
-        let ground = MemoryGround { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
-        let memory = MemoryParts::start(&config, &ground);
-        sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
-        let parts = probes::Parts {
+        let agency = AgentPlatform::start(&config, &dependencies)?;
+        let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
+        let memory = MemoryParts::start(&config, &dependencies);
+        sockets.commands.register(Arc::new(AgentCommands(Arc::new(ControlledTasks(agency.tasks.clone())))));
+        let parts = probes::ProbeTargets {
             data: store_path,
             live: watched.clone(),
             clock: clock.clone(),
@@ -253,8 +255,8 @@ impl App {
         );
         let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
-        let notices = Notices { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
-        notices.follow(Places { breakers, restarts: tree.restarts(), health: health.changes() });
+        let events = SystemEvents { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
+        events.publish_from(EventSources { breakers, restarts: tree.restarts(), health: health.changes() });
         Ok(Self {
             started_at: clock.now(),
             live,

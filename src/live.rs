@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::app::{App, StartError};
 use crate::config::{self, Config, Source};
-use crate::provider_setup::{self, Served};
+use crate::provider_setup::{self, ConfiguredProvider};
 use crate::telemetry;
 
 /// The values that a reload replaces together.
@@ -23,7 +23,7 @@ pub struct Live {
     pub(crate) source: Source,
     pub chain: Chain,
     /// Every provider with its adapter, which is reused if its settings do not change.
-    pub(crate) served: Vec<Served>,
+    pub(crate) served: Vec<ConfiguredProvider>,
 }
 
 impl Live {
@@ -39,9 +39,9 @@ impl Live {
 
 /// Read access to the present value. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Watched(pub(crate) watch::Receiver<Arc<Live>>);
+pub struct LiveReader(pub(crate) watch::Receiver<Arc<Live>>);
 
-impl Watched {
+impl LiveReader {
     pub fn now(&self) -> Arc<Live> {
         Arc::clone(&self.0.borrow())
     }

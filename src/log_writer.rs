@@ -38,10 +38,10 @@ impl LogWriter {
         let writer = Self::default();
         let (background, at_panic) = (writer.clone(), writer.clone());
         std::thread::Builder::new().name("log".to_owned()).spawn(move || background.run())?;
-        let told = std::panic::take_hook();
+        let previous_hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             at_panic.flush_all();
-            told(panic);
+            previous_hook(panic);
         }));
         Ok(writer)
     }

@@ -28,15 +28,15 @@ use muster_tasks::engine::Engines;
 use muster_tasks::task::Tasks;
 
 use crate::disaster::Disaster;
-use crate::live::Watched;
+use crate::live::LiveReader;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
 
 /// What the probes check.
-pub struct Parts {
+pub struct ProbeTargets {
     /// The data folder.
     pub data: PathBuf,
-    pub live: Watched,
+    pub live: LiveReader,
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreHandle,
@@ -56,20 +56,20 @@ pub struct Parts {
     pub(crate) network: Disaster,
 }
 
-impl std::fmt::Debug for Parts {
+impl std::fmt::Debug for ProbeTargets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("data", &self.data).finish_non_exhaustive()
+        f.debug_struct("ProbeTargets").field("data", &self.data).finish_non_exhaustive()
     }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Returns one probe for each module. Names, weights and intervals are those of the catalogue.
-pub fn all(parts: Parts) -> Vec<Probe> {
+pub fn all(parts: ProbeTargets) -> Vec<Probe> {
     // Each part has a file of probes in `probes/`, included here.
     let rooms =
         [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock)];
-    let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
+    let ProbeTargets { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![
         http(metrics),
@@ -299,7 +299,7 @@ fn api_keys(keys: Keys) -> Probe {
 }
 
 /// Checks whether a provider of the chain can answer.
-fn gateway(live: Watched, model: Arc<dyn ChatModel>) -> Probe {
+fn gateway(live: LiveReader, model: Arc<dyn ChatModel>) -> Probe {
     Probe::new("llm-gateway", 5, 5 * SECOND, move || {
         let remote = |provider: &ProviderStatus| provider.id != EMBEDDED_PROVIDER && provider.order.is_some();
         let open: Vec<bool> =
@@ -341,7 +341,7 @@ fn providers(chain: &Chain) -> Verdict {
 }
 
 /// Checks whether the settings file still matches the running settings.
-fn settings(live: Watched) -> Probe {
+fn settings(live: LiveReader) -> Probe {
     Probe::new("config", 3, 60 * SECOND, move || {
         std::future::ready(match live.now().source.changed() {
             Ok(None) => Verdict::Healthy,

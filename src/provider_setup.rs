@@ -29,7 +29,7 @@ pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, Star
 
 /// Returns the settings of a provider, completed by the catalogue's entry for its id.
 fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSettings {
-    let said = ProviderSettings {
+    let settings_of = ProviderSettings {
         id: provider.id.clone(),
         kind: provider.kind.clone(),
         base_url: provider.base_url.clone(),
@@ -41,12 +41,12 @@ fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSetti
             output_per_million: price.output_per_million,
         }),
     };
-    said.with_defaults(catalogue)
+    settings_of.with_defaults(catalogue)
 }
 
 /// A provider of the chain, with the settings it was built from.
 #[derive(Debug, Clone)]
-pub struct Served {
+pub struct ConfiguredProvider {
     /// `None` for the embedded model if the settings do not name it.
     pub settings: Option<config::Provider>,
     pub provider: Provider,
@@ -57,8 +57,8 @@ pub fn providers(
     config: &Config,
     registry: &Registry,
     embedded: &Arc<EmbeddedAdapter>,
-    standing: &[Served],
-) -> Result<Vec<Served>, StartError> {
+    standing: &[ConfiguredProvider],
+) -> Result<Vec<ConfiguredProvider>, StartError> {
     let mut providers = Vec::new();
     for provider in &config.provider {
         // An unchanged provider keeps its open connections.
@@ -75,7 +75,7 @@ pub fn providers(
         };
         let settings = Some(provider.clone());
         let provider = Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter };
-        providers.push(Served { settings, provider });
+        providers.push(ConfiguredProvider { settings, provider });
     }
     if !providers.iter().any(|served| served.provider.kind == ProviderKind::Embedded) {
         let provider = Provider {
@@ -84,7 +84,7 @@ pub fn providers(
             models: vec![EMBEDDED_MODEL.to_owned()],
             adapter: Arc::clone(embedded) as _,
         };
-        providers.push(Served { settings: None, provider });
+        providers.push(ConfiguredProvider { settings: None, provider });
     }
     Ok(providers)
 }

@@ -84,14 +84,14 @@ fn rendered<B: MessageBody + 'static>(
     let headers = response.request().headers();
     let sent = headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key");
     let credential = if sent { Credential::Sent } else { Credential::Missing };
-    let mut said = render(&refusal, dialect, now, credential, id);
+    let mut rendered = render(&refusal, dialect, now, credential, id);
     // Headers that inner layers have set are kept, such as those of CORS.
     for (name, value) in response.headers() {
-        if !said.headers().contains_key(name) {
-            said.headers_mut().append(name.clone(), value.clone());
+        if !rendered.headers().contains_key(name) {
+            rendered.headers_mut().append(name.clone(), value.clone());
         }
     }
-    ServiceResponse::new(response.request().clone(), said)
+    ServiceResponse::new(response.request().clone(), rendered)
 }
 
 /// Returns the method for a metric label. Clients may invent methods, and each would be a time series of its own.

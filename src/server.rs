@@ -20,7 +20,7 @@ use crate::config::{Lane, Server as Settings};
 use crate::http;
 use crate::respond::respond;
 use crate::tls::Certificate;
-use crate::ws::{Line, Shard, upgrades};
+use crate::ws::{Shard, SocketHandle, upgrades};
 
 /// A bound server. It accepts connections from its creation.
 pub struct Server {
@@ -161,7 +161,7 @@ fn plain(
     let (shared, origins) = (app.clone(), settings.cors_origins.clone());
     let mut server = HttpServer::new(move || routes(&shared, &shared.sockets.shard(), &origins))
         .on_connect(|connection, data| {
-            Line::keep(connection, data);
+            SocketHandle::keep(connection, data);
             connection.downcast_ref::<TcpStream>().into_iter().for_each(at_once);
         })
         // A client that disconnects cancels its upstream call at once, even while nothing can be written to it.
@@ -210,7 +210,7 @@ fn direct(app: &web::Data<App>, settings: &Settings, listener: TcpListener) -> i
             .h1_allow_half_closed(false)
             .local_addr(address)
             .on_connect_ext(|connection: &TcpStream, data| {
-                Line::keep(connection, data);
+                SocketHandle::keep(connection, data);
                 at_once(connection);
             })
             .upgrade(upgrades(routes(), Rc::clone(&shard)))

@@ -103,7 +103,7 @@ fn control(ask: &CommandAsk) -> Result<Control, Error> {
 fn redirect(args: Redirect) -> Result<(Verb, Option<String>, Option<u64>), Error> {
     let Redirect { mode, instruction, agent, reason, if_seq } = args;
     if instruction.trim().is_empty() || instruction.len() > MAX_INSTRUCTION {
-        return Err(wrong("args.instruction", &format!("must be 1 to {MAX_INSTRUCTION} bytes that say something")));
+        return Err(wrong("args.instruction", &format!("must be 1 to {MAX_INSTRUCTION} bytes, not only white space")));
     }
     if (mode == RedirectMode::Agent) != agent.is_some() {
         return Err(wrong("args.agent", "names the agent that takes over, with the mode `agent` and no other"));

@@ -27,11 +27,11 @@ pub use commands::{AgentCommands, Controls};
 
 use crate::app::{StartError, failed};
 use crate::config::Config;
-use crate::live::Watched;
+use crate::live::LiveReader;
 use crate::telemetry::Metrics;
 use crate::ws::Counts;
 use models::LiveModels;
-use steps::Threads;
+use steps::StepThreads;
 
 /// Time between two publications of the metrics.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
@@ -40,57 +40,58 @@ const SWEEP_EVERY: Duration = Duration::from_secs(300);
 
 /// The agent platform as handlers and sockets use it.
 #[derive(Debug)]
-pub struct Agency {
+pub struct AgentPlatform {
     pub agents: Agents,
     pub tasks: Tasks,
     /// Number of open event streams of tasks, by key or user.
     pub(crate) streams: Arc<Counts>,
     /// Threads that run steps; `None` after the stop.
-    _threads: Threads,
+    _threads: StepThreads,
 }
 
 /// What the agent platform needs from the server.
-pub(crate) struct Ground<'a> {
+pub(crate) struct Dependencies<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) arbiter: ArbiterHandle,
     pub(crate) store: &'a StoreHandle,
     pub(crate) clock: &'a Clock,
     pub(crate) feed: &'a Feed,
     pub(crate) engines: &'a Engines,
-    pub(crate) live: &'a Watched,
+    pub(crate) live: &'a LiveReader,
     pub(crate) metrics: &'a Metrics,
 }
 
-impl Agency {
+impl AgentPlatform {
     /// # Errors
     /// The catalogue is invalid, or no threads can be started.
-    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Result<Self, StartError> {
+    pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Result<Self, StartError> {
         let built: Vec<_> = muster_engines::all().collect();
         let own = own_agents(&config.agents.files)?;
         let agents = Agents::with_own(&own, &built).map_err(|error| failed("the catalogue of agents")(&error))?;
-        let models = Arc::new(LiveModels::new(ground.live.clone()));
-        let engines = Arc::new(ground.engines.clone());
+        let models = Arc::new(LiveModels::new(dependencies.live.clone()));
+        let engines = Arc::new(dependencies.engines.clone());
         let work = AgentWork::new(agents.clone(), engines, models, config.agents.options());
-        let threads = Threads::start(config.agents.threads).map_err(|error| failed("the threads of agents")(&error))?;
+        let threads =
+            StepThreads::start(config.agents.threads).map_err(|error| failed("the threads of agents")(&error))?;
         let options = TaskOptions {
-            store: Arc::clone(ground.store),
-            clock: ground.clock.clone(),
-            publisher: ground.feed.publisher(),
+            store: Arc::clone(dependencies.store),
+            clock: dependencies.clock.clone(),
+            publisher: dependencies.feed.publisher(),
             work: Arc::new(work),
             settings: config.agents.tasks(),
             runtime: threads.handle(),
-            kill_times: ground.metrics.kill_times(),
+            kill_times: dependencies.metrics.kill_times(),
         };
-        let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
-        ground.feed.register_source("agents", Arc::new(tasks.clone()));
-        ground.feed.register_source("tasks", Arc::new(tasks.clone()));
+        let tasks = Tasks::start(&dependencies.tree.group("tasks"), dependencies.arbiter.clone(), options);
+        dependencies.feed.register_source("agents", Arc::new(tasks.clone()));
+        dependencies.feed.register_source("tasks", Arc::new(tasks.clone()));
         // Every subscriber of task channels is authenticated.
         let streams = Counts::new(0, config.agents.streams_per_key);
         Ok(Self { agents, tasks, streams, _threads: threads })
     }
 
     /// Returns the periodic jobs: publishing metrics and deleting old tasks.
-    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &Watched) -> [Job; 2] {
+    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &LiveReader) -> [Job; 2] {
         let (tasks, publisher, clock, live) = (self.tasks.clone(), feed.publisher(), clock.clone(), live.clone());
         let figures = Job::new("agents' figures", FIGURES_EVERY, move || {
             let breakers = live.now().chain.status().into_iter().map(|it| (it.id, json!(it.breaker.state)));
@@ -99,10 +100,10 @@ impl Agency {
                 figures.insert("breakers".to_owned(), breakers.collect());
             }
             let (key, name) = ("metrics".to_owned(), "metrics".to_owned());
-            let told = to_raw_value(&figures).map_err(|error| error.to_string()).map(|data| {
+            let event = to_raw_value(&figures).map_err(|error| error.to_string()).map(|data| {
                 publisher.latest(Latest { channel: "agents:metrics".to_owned(), name, at: clock.now(), key, data });
             });
-            std::future::ready(told)
+            std::future::ready(event)
         });
         let tasks = self.tasks.clone();
         let sweep = Job::new("ended tasks", SWEEP_EVERY, move || {
@@ -124,9 +125,9 @@ fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
 
 /// Controls tasks for sockets.
 #[derive(Debug)]
-pub(crate) struct Controlled(pub(crate) Tasks);
+pub(crate) struct ControlledTasks(pub(crate) Tasks);
 
-impl Controls for Controlled {
+impl Controls for ControlledTasks {
     fn control(
         self: Arc<Self>,
         task: String,

@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use muster_gateway::{Chain, ChainError, GatewayChatRequest};
 use muster_tasks::agent::{ChainModels, Models, Settle, Speech};
 
-use crate::live::Watched;
+use crate::live::LiveReader;
 
 type Now = Box<dyn Fn() -> Chain + Send + Sync>;
 
@@ -12,11 +12,11 @@ type Now = Box<dyn Fn() -> Chain + Send + Sync>;
 #[derive(Debug)]
 pub(super) struct LiveModels {
     chain: ChainModels<Now>,
-    live: Watched,
+    live: LiveReader,
 }
 
 impl LiveModels {
-    pub(super) fn new(live: Watched) -> Self {
+    pub(super) fn new(live: LiveReader) -> Self {
         let watched = live.clone();
         Self { chain: ChainModels::new(Box::new(move || watched.now().chain.clone())), live }
     }

@@ -4,9 +4,9 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 /// A runtime for steps. When it is dropped, its threads end without being awaited.
 #[derive(Debug)]
-pub(super) struct Threads(Option<Runtime>);
+pub(super) struct StepThreads(Option<Runtime>);
 
-impl Threads {
+impl StepThreads {
     /// Starts `threads` threads; 0 means one per core.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Threads {
     }
 }
 
-impl Drop for Threads {
+impl Drop for StepThreads {
     fn drop(&mut self) {
         // A runtime must not wait for its threads on a thread of another runtime.
         if let Some(runtime) = self.0.take() {

@@ -114,7 +114,7 @@ pub fn image_data(media_type: &str, base64: &str) -> Result<ImageSource, &'stati
         return Err("must be image/png, image/jpeg, image/gif or image/webp");
     }
     if base64.is_empty() || STANDARD.decode(base64).is_err() {
-        return Err("is no valid base64");
+        return Err("is not valid base64");
     }
     Ok(ImageSource::Data { media_type: media_type.to_owned(), base64: base64.to_owned() })
 }

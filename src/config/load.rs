@@ -175,7 +175,7 @@ fn overlay(table: &mut Table, variable: &str, value: &str) -> Result<(), String>
     let mut here = table;
     for part in parts {
         let next = here.entry(part).or_insert_with(|| Value::Table(Table::new()));
-        here = next.as_table_mut().ok_or_else(|| format!("{part} is no section that a variable can set"))?;
+        here = next.as_table_mut().ok_or_else(|| format!("{part} is not a section that a variable can set"))?;
     }
     here.insert(key.to_owned(), read_value(value));
     Ok(())
@@ -296,12 +296,12 @@ mod tests {
             let refused = read(&format!("[{section}]\nnonsense = 1"), &[]).unwrap_err().to_string();
             let (_, known) = refused.split_once("expected").unwrap_or_else(|| panic!("{section}: {refused}"));
             for name in known.split('`').skip(1).step_by(2) {
-                let told = shipped.lines().any(|line| {
+                let documented = shipped.lines().any(|line| {
                     line.trim_start_matches("# ").starts_with(&format!("{name} ="))
                         || line.contains(&format!(".{name}"))
                         || line.contains(&format!("{name} = "))
                 });
-                assert!(told, "config.toml does not tell of {section}.{name}");
+                assert!(documented, "config.toml does not document {section}.{name}");
             }
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct Disaster {
 }
 
 /// What the disaster network needs from the server.
-pub(crate) struct Ground<'a> {
+pub(crate) struct Dependencies<'a> {
     pub(crate) tree: &'a Tree,
     /// Devices, which receive the most messages, run on the second arbiter.
     pub(crate) arbiters: [ArbiterHandle; 2],
@@ -41,8 +41,8 @@ pub(crate) struct Ground<'a> {
 impl Disaster {
     /// # Errors
     /// The folder of firmware images cannot be created.
-    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Result<Self, StartError> {
-        let Ground { tree, arbiters: [one, other], store, clock, feed } = ground;
+    pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Result<Self, StartError> {
+        let Dependencies { tree, arbiters: [one, other], store, clock, feed } = dependencies;
         let publisher = || feed.publisher();
         let fences = GeofenceOptions { store: Arc::clone(store), clock: (*clock).clone(), publisher: publisher() };
         let geofences = Geofences::start(&tree.group("geofences"), one.clone(), fences);

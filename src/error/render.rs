@@ -173,8 +173,8 @@ pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credenti
     if error.kind == Kind::Unauthenticated {
         // RFC 6750, section 3.1: an error code is included only if a credential was sent.
         let scheme = if dialect == Dialect::Medical { "ApiKey" } else { "Bearer" };
-        let said = if credential == Credential::Sent { ", error=\"invalid_token\"" } else { "" };
-        response.insert_header((header::WWW_AUTHENTICATE, format!("{scheme} realm=\"muster\"{said}")));
+        let value = if credential == Credential::Sent { ", error=\"invalid_token\"" } else { "" };
+        response.insert_header((header::WWW_AUTHENTICATE, format!("{scheme} realm=\"muster\"{value}")));
         if let Some(code @ "invalid_dpop_proof") = error.code {
             // RFC 9449, section 7.1.
             let challenge = format!("DPoP realm=\"muster\", error=\"{code}\", algs=\"EdDSA ES256\"");
@@ -259,14 +259,14 @@ mod tests {
         let wait =
             |seconds: u64| Error::new(Kind::RateLimited, "later").retry_in(Duration::from_millis(seconds * 1000 - 900));
         let headers = |error: &Error, dialect| render(error, dialect, NOW, Credential::Sent, "req_1").headers().clone();
-        let said = |error: &Error, dialect, name: &str| {
+        let value = |error: &Error, dialect, name: &str| {
             headers(error, dialect).get(name).unwrap().to_str().unwrap().to_owned()
         };
-        assert_eq!(said(&wait(2), Dialect::A, "retry-after"), "2", "rounded up");
-        assert!(said(&wait(121), Dialect::B, "x-should-retry") == "false");
+        assert_eq!(value(&wait(2), Dialect::A, "retry-after"), "2", "rounded up");
+        assert!(value(&wait(121), Dialect::B, "x-should-retry") == "false");
         assert!(!headers(&wait(120), Dialect::B).contains_key("x-should-retry"));
-        assert_eq!(said(&Error::new(Kind::Unavailable, "down"), Dialect::Agent, "retry-after"), "1");
-        let challenge = said(&Error::new(Kind::Unauthenticated, "no key"), Dialect::Agent, "www-authenticate");
+        assert_eq!(value(&Error::new(Kind::Unavailable, "down"), Dialect::Agent, "retry-after"), "1");
+        let challenge = value(&Error::new(Kind::Unauthenticated, "no key"), Dialect::Agent, "www-authenticate");
         assert!(challenge.starts_with("Bearer "));
     }
 
@@ -289,9 +289,9 @@ mod tests {
             (Kind::ModelUnconfigured, 503, "overloaded_error"),
         ] {
             assert_eq!(status(kind, Dialect::Messages).as_u16(), status_code, "{kind:?}");
-            let said = serde_json::to_value(ErrorMessages::new(&Error::new(kind, "why"), Some("req_1"))).unwrap();
+            let value = serde_json::to_value(ErrorMessages::new(&Error::new(kind, "why"), Some("req_1"))).unwrap();
             let error = json!({"type": class, "message": "why"});
-            assert_eq!(said, json!({"type": "error", "error": error, "request_id": "req_1"}), "{kind:?}");
+            assert_eq!(value, json!({"type": "error", "error": error, "request_id": "req_1"}), "{kind:?}");
         }
     }
 }

@@ -24,7 +24,9 @@ pub(super) fn caller(app: &App, request: &HttpRequest, by: Callers) -> Result<Ca
         Callers::People => {
             let sent = authorization(request).ok_or_else(|| unauthenticated(HOW_PEOPLE))?;
             if sent.1.starts_with(KEY_PREFIX) {
-                return Err(unauthenticated("an API key is nobody's: log in with POST /api/v1/auth/login"));
+                return Err(unauthenticated(
+                    "an API key does not belong to a user: log in with POST /api/v1/auth/login",
+                ));
             }
             person(app, request, sent)
         }
@@ -136,9 +138,9 @@ fn key_or_person(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
     }
     match app.keys.authenticate(sent.1) {
         Ok(key) => Ok(Caller { key, by: None }),
-        Err(Refusal::Malformed) => {
-            Err(unauthenticated("this is no key of this server: a key looks like mst_<12 characters>_<43 characters>"))
-        }
+        Err(Refusal::Malformed) => Err(unauthenticated(
+            "this is not a key of this server: a key has the form mst_<12 characters>_<43 characters>",
+        )),
         Err(Refusal::Unknown | Refusal::Expired | Refusal::Revoked) => {
             Err(unauthenticated("the key is unknown, expired or revoked: ask for a new one"))
         }

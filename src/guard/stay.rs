@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{address_of, app, caller_of};
 use crate::error::HttpError;
-use crate::ws::protocol::{Subject, Who};
+use crate::ws::protocol::{Authenticated, Subject};
 use crate::ws::{self, Admitted};
 
 /// Returns the caller, with a future that follows its session or key during a long response.
@@ -25,7 +25,7 @@ pub async fn staying(request: &HttpRequest) -> Result<Admitted, HttpError> {
             let watch = admission.watch(&person.session_id);
             let watch =
                 watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
-            Ok(Admitted { who: Who { subject: Subject::Person(person), exp: end_of(&token) }, watch })
+            Ok(Admitted { who: Authenticated { subject: Subject::Person(person), exp: end_of(&token) }, watch })
         }
         _ => {
             let admitted = admission.authenticate(scheme, token, None, &address_of(&app, request)).await;

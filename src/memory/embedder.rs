@@ -13,12 +13,12 @@ const DIGEST: usize = 16;
 
 /// The local model behind the trait.
 #[derive(Debug)]
-pub struct Sentences {
+pub struct LocalSentenceModel {
     model: Arc<LocalEmbedder>,
     tag: ModelTag,
 }
 
-impl Sentences {
+impl LocalSentenceModel {
     pub fn new(model: Arc<LocalEmbedder>) -> Self {
         let info = model.info();
         let digest: String = info.sha256.chars().take(DIGEST).collect();
@@ -28,7 +28,7 @@ impl Sentences {
     }
 }
 
-impl Embedder for Sentences {
+impl Embedder for LocalSentenceModel {
     fn model(&self) -> ModelTag {
         self.tag.clone()
     }
@@ -37,7 +37,7 @@ impl Embedder for Sentences {
         let why = match self.model.status() {
             ModelStatus::Ready => return Readiness::Ready,
             ModelStatus::Loading { percent } => format!("the embedding model is loading ({percent} %)"),
-            ModelStatus::Absent { mend } => format!("there is no embedding model: {mend}"),
+            ModelStatus::Absent { mend } => format!("the embedding model is not installed: {mend}"),
             ModelStatus::Failed { why, mend } => format!("the embedding model failed: {why}: {mend}"),
         };
         Readiness::NotReady { why }

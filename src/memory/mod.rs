@@ -14,7 +14,7 @@ use muster_models::LocalEmbedder;
 use muster_store::StoreHandle;
 
 use crate::config::Config;
-use embedder::Sentences;
+use embedder::LocalSentenceModel;
 
 /// Time between two sweeps for expired entries. The writer deletes each at its expiry; a sweep finds those that it
 /// missed.
@@ -41,7 +41,7 @@ impl std::fmt::Debug for MemoryParts {
 }
 
 /// What semantic memory needs from the server.
-pub(crate) struct Ground<'a> {
+pub(crate) struct Dependencies<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) store: &'a StoreHandle,
     pub(crate) clock: &'a Clock,
@@ -49,26 +49,26 @@ pub(crate) struct Ground<'a> {
 }
 
 impl MemoryParts {
-    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Self {
-        let group = ground.tree.group("memory");
+    pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Self {
+        let group = dependencies.tree.group("memory");
         // Searches use the CPU for long, so each shard has a thread of its own, as do writes.
         let arbiters: Vec<Arbiter> = (0..=shards(config)).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
         let (writer, shards) =
             handles.split_first().map_or_else(|| (Arbiter::current(), &[][..]), |(first, rest)| (first.clone(), rest));
-        let embedder = Arc::new(Sentences::new(Arc::clone(ground.embedder)));
+        let embedder = Arc::new(LocalSentenceModel::new(Arc::clone(dependencies.embedder)));
         let folder = config.store.path.join(FOLDER);
-        let store = Arc::clone(ground.store);
+        let store = Arc::clone(dependencies.store);
         let options = IndexOptions {
             checkpoint_every: Duration::from_secs(config.memory.checkpoint_seconds),
             ranking: config.memory.ranking(),
-            ..IndexOptions::new(Arc::clone(&store), ground.clock.clone(), folder, embedder)
+            ..IndexOptions::new(Arc::clone(&store), dependencies.clock.clone(), folder, embedder)
         };
         let index = Indexes::start(&group, shards, options);
         let max_entries = config.memory.max_entries_per_owner as u64;
         let options = MemoryOptions {
             store: Arc::clone(&store),
-            clock: ground.clock.clone(),
+            clock: dependencies.clock.clone(),
             settings: MemorySettings { shared: config.memory.shared.clone(), max_entries },
             index: Arc::new(index.clone()),
         };

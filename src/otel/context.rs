@@ -63,8 +63,8 @@ impl Context {
 
     /// Returns the context of the chat that a provider received in this header.
     pub(super) fn of_chat(header: &str) -> Option<Self> {
-        let told = Self::parse(header)?;
-        Some(Self { parent: Some(told.span ^ TURN), ..told })
+        let context = Self::parse(header)?;
+        Some(Self { parent: Some(context.span ^ TURN), ..context })
     }
 
     /// Returns a child of this span.

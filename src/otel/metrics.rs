@@ -117,7 +117,7 @@ fn metric(family: &MetricFamily, begun: &str, now: &str) -> Value {
     let (name, unit) = known.map_or((family.name(), "1"), |&(_, name, unit)| (name, unit));
     let points: Vec<_> =
         family.get_metric().iter().map(|one| point(one, family.get_field_type(), begun, now)).collect();
-    let mut said = json!({ "name": name, "description": family.help(), "unit": unit });
+    let mut json_value = json!({ "name": name, "description": family.help(), "unit": unit });
     let (kind, data) = match family.get_field_type() {
         MetricType::COUNTER => {
             ("sum", json!({ "dataPoints": points, "aggregationTemporality": 2, "isMonotonic": true }))
@@ -125,10 +125,10 @@ fn metric(family: &MetricFamily, begun: &str, now: &str) -> Value {
         MetricType::HISTOGRAM => ("histogram", json!({ "dataPoints": points, "aggregationTemporality": 2 })),
         _ => ("gauge", json!({ "dataPoints": points })),
     };
-    if let Some(said) = said.as_object_mut() {
-        said.insert(kind.to_owned(), data);
+    if let Some(json_value) = json_value.as_object_mut() {
+        json_value.insert(kind.to_owned(), data);
     }
-    said
+    json_value
 }
 
 fn point(metric: &Metric, kind: MetricType, begun: &str, now: &str) -> Value {
@@ -139,16 +139,16 @@ fn point(metric: &Metric, kind: MetricType, begun: &str, now: &str) -> Value {
             attribute(known.map_or(label.name(), |&(_, name)| name), &Attribute::from(label.value()))
         })
         .collect();
-    let mut said = json!({ "attributes": attributes, "startTimeUnixNano": begun, "timeUnixNano": now });
+    let mut json_value = json!({ "attributes": attributes, "startTimeUnixNano": begun, "timeUnixNano": now });
     let values = match kind {
         MetricType::COUNTER => json!({ "asDouble": metric.get_counter().get_value() }),
         MetricType::HISTOGRAM => histogram(metric.get_histogram()),
         _ => json!({ "asDouble": metric.get_gauge().get_value() }),
     };
-    if let (Some(said), Value::Object(values)) = (said.as_object_mut(), values) {
-        said.extend(values);
+    if let (Some(json_value), Value::Object(values)) = (json_value.as_object_mut(), values) {
+        json_value.extend(values);
     }
-    said
+    json_value
 }
 
 /// Prometheus counts values up to each bound; OTLP counts values between two bounds and above the last.
@@ -174,8 +174,8 @@ mod tests {
         for ms in [1, 20, 20, 60_000] {
             figures.request("GET", "/", "200", "http", Duration::from_millis(ms));
         }
-        let said = figures.json(&[]);
-        let http = said.iter().find(|metric| metric["name"] == "http.server.request.duration").unwrap();
+        let json_value = figures.json(&[]);
+        let http = json_value.iter().find(|metric| metric["name"] == "http.server.request.duration").unwrap();
         let point = &http["histogram"]["dataPoints"][0];
         let counts: Vec<u64> =
             point["bucketCounts"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().parse().unwrap()).collect();

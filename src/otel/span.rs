@@ -56,16 +56,16 @@ impl Span {
         let Context { trace, span, parent, .. } = self.context;
         let attributes: Vec<_> = self.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
         let started = self.ended.checked_sub(self.took).unwrap_or(UNIX_EPOCH);
-        let mut said = json!({
+        let mut json_value = json!({
             "traceId": format!("{trace:032x}"), "spanId": format!("{span:016x}"), "name": self.name,
             "kind": self.kind as u8, "startTimeUnixNano": nanos(started), "endTimeUnixNano": nanos(self.ended),
             "attributes": attributes,
             "status": if self.failed { json!({ "code": 2 }) } else { json!({}) },
         });
-        if let (Some(parent), Some(said)) = (parent, said.as_object_mut()) {
-            said.insert("parentSpanId".to_owned(), format!("{parent:016x}").into());
+        if let (Some(parent), Some(json_value)) = (parent, json_value.as_object_mut()) {
+            json_value.insert("parentSpanId".to_owned(), format!("{parent:016x}").into());
         }
-        said
+        json_value
     }
 }
 

@@ -13,8 +13,8 @@ use muster_tasks::agent::Agents;
 use muster_tasks::task::{Pulse, Tasks};
 use muster_tasks::{engine::Behalf, engine::EngineCall, engine::EngineRunner as _, engine::Engines};
 
-use super::{Parts, SECOND};
-use crate::live::Watched;
+use super::{ProbeTargets, SECOND};
+use crate::live::LiveReader;
 
 /// Number of engines checked per probe.
 const IN_A_LOOK: usize = 5;
@@ -24,7 +24,7 @@ const A_LOOK: Duration = Duration::from_secs(4);
 const LONG: u64 = 120;
 const TOO_LONG: u64 = 900;
 
-pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (engines, agents, live) = (parts.engines.clone(), parts.agents.clone(), parts.live.clone());
     let (tasks, runtime, rotation) = (parts.tasks.clone(), parts.tasks.clone(), Arc::<Rotation>::default());
     vec![
@@ -81,11 +81,11 @@ impl Rotation {
 
     fn verdict(&self) -> Verdict {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = || failed.values().cloned().collect::<Vec<_>>().join("; ");
+        let messages = || failed.values().cloned().collect::<Vec<_>>().join("; ");
         match failed.len() {
             0 => Verdict::Healthy,
-            1 => Verdict::Degraded(told()),
-            _ => Verdict::Unhealthy(told()),
+            1 => Verdict::Degraded(messages()),
+            _ => Verdict::Unhealthy(messages()),
         }
     }
 }
@@ -117,7 +117,7 @@ fn resolved(agents: &Agents) -> Verdict {
     for agent in agents.list() {
         let engines = agent.plan.iter().map(|step| step.engine).chain(agent.toolbox.iter().copied());
         if let Some(strange) = engines.into_iter().find(|engine| muster_engines::by_id(engine.id).is_none()) {
-            return Verdict::Unhealthy(format!("{} calls {}, which is no engine", agent.id, strange.id));
+            return Verdict::Unhealthy(format!("{} calls {}, which does not exist", agent.id, strange.id));
         }
     }
     match agents.warnings() {
@@ -143,7 +143,7 @@ async fn served(tasks: Tasks) -> Verdict {
 }
 
 /// Checks how long the oldest task has waited, and whether more tasks fit.
-fn queued(tasks: &Tasks, live: &Watched) -> Verdict {
+fn queued(tasks: &Tasks, live: &LiveReader) -> Verdict {
     let (stats, most) = (tasks.stats(), live.now().config.agents.max_live);
     match stats.oldest_seconds {
         waits if waits > TOO_LONG => Verdict::Unhealthy(format!("a task waits for {waits} s")),

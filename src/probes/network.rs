@@ -15,7 +15,7 @@ use muster_identity::By;
 use muster_network::geofence::Geofences;
 use muster_network::incident::Filter;
 
-use super::{Parts, SECOND};
+use super::{ProbeTargets, SECOND};
 use crate::disaster::Disaster;
 use crate::ws::Sockets;
 
@@ -29,14 +29,14 @@ const PLACES: usize = 16_384;
 const EVICTED: u64 = 10;
 
 /// Returns one probe for each part of the network.
-pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let Disaster { devices, incidents, geofences, firmware } = parts.network.clone();
     let (feed, sockets, slow) = (parts.feed.clone(), Arc::clone(&parts.sockets), Arc::<Slow>::default());
     vec![
         Probe::new("realtime-feed", 5, 15 * SECOND, move || {
             let (feed, sockets, slow) = (feed.clone(), Arc::clone(&sockets), Arc::clone(&slow));
             async move {
-                match told(&feed).await {
+                match check_feed(&feed).await {
                     Ok(stats) => slow.heard(&sockets, &stats),
                     Err(verdict) => verdict,
                 }
@@ -93,12 +93,12 @@ async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> Verdi
 ///
 /// # Errors
 /// What is wrong with the feed.
-async fn told(feed: &Feed) -> Result<FeedStats, Verdict> {
+async fn check_feed(feed: &Feed) -> Result<FeedStats, Verdict> {
     let viewer = Viewer { id: "health".into(), permissions: Permissions::all() };
     let stats = match feed.stats().await {
         Err(error) => return Err(down(&error)),
         Ok(FeedStats { stuck: Some(why), .. }) => {
-            return Err(Verdict::Unhealthy(format!("nothing is told, it waits in the outbox: {why}")));
+            return Err(Verdict::Unhealthy(format!("events are not published and wait in the outbox: {why}")));
         }
         Ok(stats) => stats,
     };
@@ -109,7 +109,7 @@ async fn told(feed: &Feed) -> Result<FeedStats, Verdict> {
             Err(Verdict::Degraded(format!("an answer took over {} ms", SOON.as_millis())))
         }
         Ok(_) if stats.unsettled > UNSETTLED => {
-            Err(Verdict::Degraded(format!("{} events that were told stand in the outbox yet", stats.unsettled)))
+            Err(Verdict::Degraded(format!("{} published events are still in the outbox", stats.unsettled)))
         }
         Ok(_) => Ok(stats),
     }

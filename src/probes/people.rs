@@ -8,7 +8,7 @@ use muster_core::supervise::Tree;
 use muster_identity::{Identity, Scheme, Shown};
 use muster_store::{Scan, StoreHandle, Tree as StoreTree};
 
-use super::{Parts, SECOND};
+use super::{ProbeTargets, SECOND};
 
 /// Age above which a signing key should have been replaced.
 const OLD: Duration = Duration::from_secs(90 * 86_400);
@@ -17,7 +17,7 @@ const WAITING: usize = 1_000;
 /// Largest number of sessions that are counted in the store; counting more would be too slow.
 const COUNTED: usize = 1_000;
 
-pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (identity, of_sessions) = (parts.identity.clone(), parts.identity.clone());
     let (tree, store) = (parts.tree.clone(), parts.store.clone());
     vec![

@@ -10,7 +10,7 @@ use muster_identity::{Identity, Person, Scheme, Shown};
 use muster_network::device::DeviceDirectory;
 use tokio::sync::watch;
 
-use super::protocol::{Refusal, Subject, Who};
+use super::protocol::{Authenticated, Refusal, Subject};
 
 /// Checks tokens of sessions and of devices, and API keys.
 pub trait Admission: Send + Sync + std::fmt::Debug {
@@ -42,7 +42,7 @@ impl Admission for Identity {
             Ok(admitted) => self
                 .watch(&admitted.person.session_id)
                 .map(|watch| Admitted {
-                    who: Who { subject: Subject::Person(admitted.person), exp: admitted.exp },
+                    who: Authenticated { subject: Subject::Person(admitted.person), exp: admitted.exp },
                     watch,
                 })
                 .ok_or(Refusal::Invalid),
@@ -59,14 +59,14 @@ impl Admission for Identity {
 
 /// Authenticates users by their sessions, devices by tokens that they sign, and API keys with the scope `agents`.
 #[derive(Debug)]
-pub struct Doors {
+pub struct FeedAuthenticator {
     pub people: Identity,
     pub keys: Keys,
     pub devices: DeviceDirectory,
     pub clock: Clock,
 }
 
-impl Admission for Doors {
+impl Admission for FeedAuthenticator {
     fn authenticate(
         &self,
         scheme: Scheme,
@@ -83,7 +83,7 @@ impl Admission for Doors {
         let admitted = self.devices.let_in(&token, self.clock.now()).map(|seen| {
             let revoked = self.devices.ended(&seen, self.clock.clone()).boxed();
             let subject = Subject::Device(Arc::clone(&seen.device));
-            Admitted { who: Who { subject, exp: seen.exp }, watch: Watch { revoked, grant: None } }
+            Admitted { who: Authenticated { subject, exp: seen.exp }, watch: Watch { revoked, grant: None } }
         });
         std::future::ready(admitted.map_err(|error| refusal(&error))).boxed()
     }
@@ -96,7 +96,7 @@ impl Admission for Doors {
 /// Expiry time of a key without one: 9999-12-31T23:59:59Z.
 const NO_END: Millis = Millis(253_402_300_799_000);
 
-impl Doors {
+impl FeedAuthenticator {
     fn key(&self, scheme: Scheme, token: &str) -> Result<Admitted, Refusal> {
         // A key is not bound to anything that could be proven.
         if scheme != Scheme::Bearer {
@@ -108,7 +108,7 @@ impl Doors {
         }
         let exp = key.expires_at.unwrap_or(NO_END);
         let watch = Watch { revoked: self.keys.ended(token).boxed(), grant: None };
-        Ok(Admitted { who: Who { subject: Subject::of_key(key), exp }, watch })
+        Ok(Admitted { who: Authenticated { subject: Subject::of_key(key), exp }, watch })
     }
 }
 
@@ -118,7 +118,7 @@ fn refusal(error: &Error) -> Refusal {
 
 /// An authenticated user or device.
 pub struct Admitted {
-    pub who: Who,
+    pub who: Authenticated,
     pub watch: Watch,
 }
 

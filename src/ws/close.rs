@@ -32,7 +32,7 @@ pub enum Close {
 
 /// What a client should do after a close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterClose {
     /// Nothing: it closed the connection itself.
     Nothing,
     /// Not reconnect: it made an error that another attempt would repeat.
@@ -69,27 +69,27 @@ impl Close {
         Self::InsufficientState,
     ];
 
-    const fn row(self) -> (u16, &'static str, Then) {
+    const fn row(self) -> (u16, &'static str, AfterClose) {
         match self {
-            Self::Normal => (1000, "normal", Then::Nothing),
-            Self::Violation => (1002, "websocket_protocol_error", Then::Stop),
-            Self::BadText => (1007, "invalid_utf8", Then::Stop),
-            Self::TooBig => (1009, "too_big", Then::Stop),
-            Self::Restart => (1012, "service_restart", Then::BackOff),
-            Self::InvalidToken => (4001, "invalid_token", Then::LogIn),
-            Self::Forbidden => (4003, "forbidden", Then::Stop),
-            Self::ProtocolError => (4004, "protocol_error", Then::Stop),
-            Self::ConnectionLimit => (4009, "connection_limit", Then::Stop),
-            Self::ConnectTimeout => (4010, "connect_timeout", Then::Stop),
-            Self::SessionRevoked => (4011, "session_revoked", Then::LogIn),
-            Self::Overloaded => (4100, "overloaded", Then::BackOff),
-            Self::SlowConsumer => (4101, "slow_consumer", Then::BackOff),
-            Self::RateLimited => (4102, "rate_limited", Then::BackOff),
-            Self::Internal => (4103, "internal", Then::BackOff),
-            Self::TokenExpired => (4200, "token_expired", Then::Refresh),
-            Self::Rebalance => (4201, "rebalance", Then::Reconnect),
-            Self::NoPong => (4202, "no_pong", Then::Reconnect),
-            Self::InsufficientState => (4203, "insufficient_state", Then::Reconnect),
+            Self::Normal => (1000, "normal", AfterClose::Nothing),
+            Self::Violation => (1002, "websocket_protocol_error", AfterClose::Stop),
+            Self::BadText => (1007, "invalid_utf8", AfterClose::Stop),
+            Self::TooBig => (1009, "too_big", AfterClose::Stop),
+            Self::Restart => (1012, "service_restart", AfterClose::BackOff),
+            Self::InvalidToken => (4001, "invalid_token", AfterClose::LogIn),
+            Self::Forbidden => (4003, "forbidden", AfterClose::Stop),
+            Self::ProtocolError => (4004, "protocol_error", AfterClose::Stop),
+            Self::ConnectionLimit => (4009, "connection_limit", AfterClose::Stop),
+            Self::ConnectTimeout => (4010, "connect_timeout", AfterClose::Stop),
+            Self::SessionRevoked => (4011, "session_revoked", AfterClose::LogIn),
+            Self::Overloaded => (4100, "overloaded", AfterClose::BackOff),
+            Self::SlowConsumer => (4101, "slow_consumer", AfterClose::BackOff),
+            Self::RateLimited => (4102, "rate_limited", AfterClose::BackOff),
+            Self::Internal => (4103, "internal", AfterClose::BackOff),
+            Self::TokenExpired => (4200, "token_expired", AfterClose::Refresh),
+            Self::Rebalance => (4201, "rebalance", AfterClose::Reconnect),
+            Self::NoPong => (4202, "no_pong", AfterClose::Reconnect),
+            Self::InsufficientState => (4203, "insufficient_state", AfterClose::Reconnect),
         }
     }
 
@@ -103,12 +103,12 @@ impl Close {
         self.row().1
     }
 
-    pub const fn then(self) -> Then {
+    pub const fn then(self) -> AfterClose {
         self.row().2
     }
 }
 
-impl Then {
+impl AfterClose {
     /// Returns an explanation for the description of the feed.
     pub const fn says(self) -> &'static str {
         match self {

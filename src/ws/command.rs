@@ -77,10 +77,10 @@ impl Commands {
             }
             Entry::Occupied(known) if known.get().digest == digest => known.get().outcome.clone(),
             Entry::Occupied(_) => {
-                said(FaultKind::IdempotencyConflict, "this idem was another command's: send a new one")
+                fault(FaultKind::IdempotencyConflict, "this idem was used for another command: use a new one")
             }
             Entry::Vacant(_) if full => {
-                said(FaultKind::Unavailable, "too many commands are remembered: try again later")
+                fault(FaultKind::Unavailable, "too many commands are remembered: try again later")
             }
             Entry::Vacant(free) => {
                 let outcome = self.begin(command);
@@ -94,7 +94,7 @@ impl Commands {
         let name = command.ask.name.clone();
         let sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(running) = sinks.iter().find_map(|sink| sink.run(command.clone())) else {
-            return said(FaultKind::UnknownCommand, format!("there is no command `{name}`"));
+            return fault(FaultKind::UnknownCommand, format!("there is no command `{name}`"));
         };
         let outcome = running.map(|done| done.map_err(|error| fault_of(&error))).boxed().shared();
         // The command continues if its connection ends.
@@ -108,7 +108,7 @@ fn failed(outcome: &Outcome) -> bool {
     matches!(outcome.peek(), Some(Err(fault)) if fault.kind.retryable())
 }
 
-fn said(kind: FaultKind, message: impl Into<String>) -> Outcome {
+fn fault(kind: FaultKind, message: impl Into<String>) -> Outcome {
     futures::future::ready(Err(Fault::new(kind, message))).boxed().shared()
 }
 

@@ -23,7 +23,7 @@ pub(super) fn signing(data: &Path) -> Finding {
             return Finding::bad(what, format!("{}: {error}", file.display()), mend);
         }
     };
-    let keys = serde_json::from_slice::<Value>(&text).ok().and_then(|said| Some(said.get("keys")?.as_array()?.len()));
+    let keys = serde_json::from_slice::<Value>(&text).ok().and_then(|file| Some(file.get("keys")?.as_array()?.len()));
     let mode = fs::metadata(&file).map_or(0, |meta| meta.permissions().mode());
     match keys {
         None | Some(0) => Finding::bad(

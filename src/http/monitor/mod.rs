@@ -6,7 +6,7 @@ use utoipa::OpenApi;
 use crate::error::{ErrorAgent, HttpError};
 use crate::guard::{Open, address_of, app};
 use crate::route::resource;
-use crate::ws::{self, Entrance};
+use crate::ws::{self, Endpoint};
 
 /// The routes of this room.
 pub fn routes(config: &mut web::ServiceConfig) {
@@ -46,5 +46,5 @@ pub struct Api;
 )]
 pub async fn open(request: HttpRequest, _counted: Open, body: web::Payload) -> Result<HttpResponse, HttpError> {
     let url = address_of(&*app(&request)?, &request);
-    Ok(ws::upgrade((ws::shard_of(&request)?, Entrance::Agents), &request, &url, body).await?)
+    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Agents), &request, &url, body).await?)
 }

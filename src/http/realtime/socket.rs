@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use crate::error::{ErrorDisaster, HttpError};
 use crate::guard::{Open, address_of, app};
-use crate::ws::{self, Entrance};
+use crate::ws::{self, Endpoint};
 
 /// Opens a WebSocket of the live feed.
 ///
@@ -33,5 +33,5 @@ use crate::ws::{self, Entrance};
 )]
 pub async fn open(request: HttpRequest, _counted: Open, body: web::Payload) -> Result<HttpResponse, HttpError> {
     let url = address_of(&*app(&request)?, &request);
-    Ok(ws::upgrade((ws::shard_of(&request)?, Entrance::Feed), &request, &url, body).await?)
+    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Feed), &request, &url, body).await?)
 }

@@ -14,7 +14,7 @@ use futures::Stream;
 use muster_core::{Error, Kind};
 use muster_feed::ConnId;
 
-use crate::ws::{Line, Link, Next, Opening, Shard};
+use crate::ws::{AfterWrite, Opening, Shard, SocketHandle, TransportHandle};
 
 /// Signals that there is something to write; sent at most once until it is written.
 #[derive(Debug, Message)]
@@ -64,10 +64,10 @@ impl StreamHandler<Result<Bytes, PayloadError>> for Session {
 /// How the shard reaches the actor.
 struct Reach {
     actor: Addr<Session>,
-    line: Option<Line>,
+    line: Option<SocketHandle>,
 }
 
-impl Link for Reach {
+impl TransportHandle for Reach {
     fn wake(&self) {
         // A full mailbox already contains a message that wakes the actor.
         let _ = self.actor.try_send(Wake);
@@ -83,18 +83,18 @@ impl Link for Reach {
 /// Begins the connection. The actor runs while the response body is written, and whenever it is woken.
 pub(super) fn stream(
     shard: Rc<Shard>,
-    line: Option<Line>,
-    opening: impl FnOnce(Box<dyn Link>) -> Opening + 'static,
+    line: Option<SocketHandle>,
+    opening: impl FnOnce(Box<dyn TransportHandle>) -> Opening + 'static,
     body: web::Payload,
 ) -> Result<impl Stream<Item = Result<Bytes, actix_web::Error>>, Error> {
     let opened = Rc::new(OnceCell::new());
-    let (tell, of_actor) = (Rc::clone(&opened), Rc::clone(&shard));
+    let (report_result, of_actor) = (Rc::clone(&opened), Rc::clone(&shard));
     let context = HttpContext::with_factory(move |context: &mut HttpContext<Session>| {
         let link = Box::new(Reach { actor: context.address(), line });
         let result = of_actor.open(opening(link));
         let conn = result.as_ref().map_or(ConnId(u64::MAX), |conn| *conn);
         // Set once, here only.
-        let _ = tell.set(result);
+        let _ = report_result.set(result);
         Session { shard: of_actor, conn, body: Some(body) }
     });
     let conn = opened.get().cloned().unwrap_or_else(|| Err(Error::new(Kind::Internal, "no connection was opened")))?;
@@ -123,7 +123,7 @@ impl<S: Stream<Item = Result<Bytes, actix_web::Error>>> Stream for Writer<S> {
             return Poll::Ready(None);
         }
         let collected = this.shard.collect(this.conn);
-        this.ended = collected.next == Next::End;
+        this.ended = collected.next == AfterWrite::End;
         match (collected.joined(), this.ended) {
             (Some(bytes), _) => Poll::Ready(Some(Ok(bytes))),
             (None, true) => Poll::Ready(None),

@@ -17,7 +17,7 @@ const READ: usize = 16 << 10;
 /// The connections of a thread that have something to write.
 pub(super) struct Flusher {
     ready: RefCell<Vec<Rc<Peer>>>,
-    told: Notify,
+    scheduled: Notify,
     /// The buffer that every connection of the thread reads into.
     pub(super) buffer: RefCell<Box<[u8]>>,
 }
@@ -27,7 +27,7 @@ impl Flusher {
     pub(super) fn start(shard: Rc<Shard>) -> Rc<Self> {
         let flusher = Rc::new(Self {
             ready: RefCell::default(),
-            told: Notify::new(),
+            scheduled: Notify::new(),
             buffer: RefCell::new(vec![0; READ].into_boxed_slice()),
         });
         actix_rt::spawn(run(Rc::clone(&flusher), shard));
@@ -35,11 +35,11 @@ impl Flusher {
     }
 
     /// The shard signals each connection at most once until it was written to.
-    pub(super) fn tell(&self, peer: Rc<Peer>) {
+    pub(super) fn schedule(&self, peer: Rc<Peer>) {
         let mut ready = self.ready.borrow_mut();
         ready.push(peer);
         if ready.len() == 1 {
-            self.told.notify_one();
+            self.scheduled.notify_one();
         }
     }
 }
@@ -47,7 +47,7 @@ impl Flusher {
 async fn run(flusher: Rc<Flusher>, shard: Rc<Shard>) {
     let mut writing = Vec::new();
     loop {
-        flusher.told.notified().await;
+        flusher.scheduled.notified().await;
         std::mem::swap(&mut writing, &mut *flusher.ready.borrow_mut());
         for (number, peer) in writing.drain(..).enumerate() {
             if number % AT_A_TIME == AT_A_TIME - 1 {

@@ -13,23 +13,23 @@ mod takeover;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::{Link, Opening, Shard};
+use super::{Opening, Shard, TransportHandle};
 
 pub(crate) use takeover::upgrades;
 
 /// Attached to a response by a handler that admits a socket: whom it belongs to.
 struct Begin {
     shard: Rc<Shard>,
-    opening: Box<dyn FnOnce(Box<dyn Link>) -> Opening>,
+    opening: Box<dyn FnOnce(Box<dyn TransportHandle>) -> Opening>,
 }
 
 /// Attached to a request whose socket can be taken over.
 #[derive(Clone, Default)]
-pub(super) struct Seat(Rc<RefCell<Option<Begin>>>);
+pub(super) struct TakeoverSlot(Rc<RefCell<Option<Begin>>>);
 
-impl Seat {
+impl TakeoverSlot {
     /// The socket begins once the response is sent.
-    pub(super) fn take(&self, shard: Rc<Shard>, opening: impl FnOnce(Box<dyn Link>) -> Opening + 'static) {
+    pub(super) fn take(&self, shard: Rc<Shard>, opening: impl FnOnce(Box<dyn TransportHandle>) -> Opening + 'static) {
         self.0.replace(Some(Begin { shard, opening: Box::new(opening) }));
     }
 

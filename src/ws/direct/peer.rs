@@ -15,7 +15,7 @@ use muster_feed::ConnId;
 
 use super::Begin;
 use super::flusher::Flusher;
-use crate::ws::{Link, Next, Shard};
+use crate::ws::{AfterWrite, Shard, TransportHandle};
 
 /// Number of reads of one connection before others get their turn, so that a client that floods its socket delays only
 /// itself.
@@ -46,8 +46,8 @@ impl Peer {
                 return self.end();
             }
             let collected = shard.collect(self.conn.get());
-            self.ending.set(collected.next == Next::End);
-            let wait = collected.next == Next::Wait;
+            self.ending.set(collected.next == AfterWrite::End);
+            let wait = collected.next == AfterWrite::Wait;
             match collected.joined() {
                 Some(bytes) => *self.left.borrow_mut() = bytes,
                 None if self.ending.get() => return self.end(),
@@ -117,9 +117,9 @@ struct Reach {
     flusher: Rc<Flusher>,
 }
 
-impl Link for Reach {
+impl TransportHandle for Reach {
     fn wake(&self) {
-        self.flusher.tell(Rc::clone(&self.peer));
+        self.flusher.schedule(Rc::clone(&self.peer));
     }
 
     /// Shuts down the socket itself, so that the other side notices even if another handle to it is still open.

@@ -11,7 +11,7 @@ use actix_web::dev::ServiceResponse;
 use actix_web::rt::net::TcpStream;
 use futures::SinkExt;
 
-use super::Seat;
+use super::TakeoverSlot;
 use super::flusher::Flusher;
 use super::peer::Connection;
 use crate::ws::Shard;
@@ -69,13 +69,13 @@ where
     S: Service<Request, Response = ServiceResponse<B>, Error = actix_web::Error>,
     B: MessageBody + 'static,
 {
-    let seat = Seat::default();
-    request.extensions_mut().insert(seat.clone());
+    let slot = TakeoverSlot::default();
+    request.extensions_mut().insert(slot.clone());
     let response: Response<BoxBody> = match app.call(request).await {
         Ok(answered) => Response::from(answered).map_body(|_, body: B| body.boxed()),
         Err(error) => error.into(),
     };
-    let Some(begin) = seat.taken().filter(|_| response.status() == StatusCode::SWITCHING_PROTOCOLS) else {
+    let Some(begin) = slot.taken().filter(|_| response.status() == StatusCode::SWITCHING_PROTOCOLS) else {
         answer(socket, response).await?;
         return Ok(None);
     };

@@ -14,11 +14,11 @@ use super::fault::{Fault, FaultKind};
 pub(super) struct Request {
     /// A request, which gets exactly one reply.
     pub(super) id: Option<u32>,
-    pub(super) what: Result<What, Fault>,
+    pub(super) what: Result<ClientRequest, Fault>,
 }
 
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum ClientRequest {
     Heartbeat,
     Connect(Connect),
     Subscribe(Subscribe),
@@ -132,19 +132,19 @@ pub(super) fn read(text: &str) -> Result<Request, Unreadable> {
         return Err(Unreadable);
     }
     let found = [
-        frame.connect.map(|raw| part("connect", raw, What::Connect)),
-        frame.subscribe.map(|raw| part("subscribe", raw, What::Subscribe)),
-        frame.unsubscribe.map(|raw| part("unsubscribe", raw, What::Unsubscribe)),
-        frame.refresh.map(|raw| part("refresh", raw, What::Refresh)),
-        frame.history.map(|raw| part("history", raw, What::History)),
-        frame.presence.map(|raw| part("presence", raw, What::Presence)),
-        frame.command.map(|raw| part("command", raw, What::Command)),
+        frame.connect.map(|raw| part("connect", raw, ClientRequest::Connect)),
+        frame.subscribe.map(|raw| part("subscribe", raw, ClientRequest::Subscribe)),
+        frame.unsubscribe.map(|raw| part("unsubscribe", raw, ClientRequest::Unsubscribe)),
+        frame.refresh.map(|raw| part("refresh", raw, ClientRequest::Refresh)),
+        frame.history.map(|raw| part("history", raw, ClientRequest::History)),
+        frame.presence.map(|raw| part("presence", raw, ClientRequest::Presence)),
+        frame.command.map(|raw| part("command", raw, ClientRequest::Command)),
     ];
     let mut found = found.into_iter().flatten();
     let what = match (found.next(), found.next(), frame.id) {
         (Some(what), None, _) => what,
         // Frames of later protocol versions that need no reply are ignored.
-        (None, _, None) => Ok(What::Heartbeat),
+        (None, _, None) => Ok(ClientRequest::Heartbeat),
         (None, _, Some(_)) => Err(Fault::new(
             FaultKind::BadRequest,
             "a frame with an id holds one of connect, subscribe, unsubscribe, refresh, history, presence, command",
@@ -154,7 +154,11 @@ pub(super) fn read(text: &str) -> Result<Request, Unreadable> {
     Ok(Request { id: frame.id, what })
 }
 
-fn part<'a, T: Deserialize<'a>>(name: &str, raw: &'a RawValue, make: fn(T) -> What) -> Result<What, Fault> {
+fn part<'a, T: Deserialize<'a>>(
+    name: &str,
+    raw: &'a RawValue,
+    make: fn(T) -> ClientRequest,
+) -> Result<ClientRequest, Fault> {
     serde_json::from_str(raw.get())
         .map(make)
         .map_err(|error| Fault::new(FaultKind::BadRequest, format!("{name}: {}", without_place(&error))))

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use super::bucket::Bucket;
 use super::fault::{Fault, FaultKind};
-use super::{Entrance, Filter, ProtocolOptions, Since, Subject, inbound, outbound};
+use super::{Endpoint, Filter, ProtocolOptions, Since, Subject, inbound, outbound};
 use crate::ws::Close;
 
 /// An effect, to be executed in this order.
@@ -87,7 +87,7 @@ pub struct CommandAsk {
 
 /// The authenticated client, and until when its token is valid.
 #[derive(Debug, Clone)]
-pub struct Who {
+pub struct Authenticated {
     pub subject: Subject,
     /// Expiry time of the token.
     pub exp: Millis,
@@ -129,12 +129,12 @@ pub enum Peer {
 pub struct Session {
     options: Arc<ProtocolOptions>,
     peer: Peer,
-    entrance: Entrance,
+    endpoint: Endpoint,
     /// Connection identifier, `con_…`.
     conn: String,
     phase: Phase,
     subs: HashMap<Arc<str>, Sub>,
-    asks: HashMap<u64, (Ask, Millis)>,
+    asks: HashMap<u64, (PendingRequest, Millis)>,
     next_tag: u64,
     /// Pending subscriptions of `connect`.
     opening: Option<Opening>,
@@ -162,7 +162,7 @@ enum Phase {
 
 #[derive(Debug)]
 struct Live {
-    who: Who,
+    who: Authenticated,
     warned: bool,
     /// `connect` was received; it is permitted once.
     greeted: bool,
@@ -196,7 +196,7 @@ struct Opening {
 
 /// What a pending request to the server is for.
 #[derive(Debug)]
-enum Ask {
+enum PendingRequest {
     Connect(Option<u32>),
     Refresh(Option<u32>),
     Subscribe(Option<u32>, Arc<str>),
@@ -205,7 +205,7 @@ enum Ask {
     /// Made by the server: `user:{id}` of a user, `devices:{id}` of a device.
     Own(Arc<str>),
     /// Made by the server and announced: the channel of the endpoint.
-    Entrance(Arc<str>),
+    Endpoint(Arc<str>),
     /// Repeated, after the hub lost the subscription.
     Resume(Arc<str>),
     Other(Option<u32>),
@@ -216,9 +216,9 @@ impl Session {
     /// heartbeat is sent after `jitter`.
     pub fn new(
         options: Arc<ProtocolOptions>,
-        (peer, entrance): (Peer, Entrance),
+        (peer, endpoint): (Peer, Endpoint),
         conn: String,
-        who: Option<Who>,
+        who: Option<Authenticated>,
         jitter: std::time::Duration,
         now: Millis,
     ) -> Self {
@@ -228,7 +228,7 @@ impl Session {
         };
         Self {
             peer,
-            entrance,
+            endpoint,
             conn,
             phase,
             subs: HashMap::new(),
@@ -250,7 +250,7 @@ impl Session {
     }
 
     /// Returns the client, once it is authenticated.
-    pub fn who(&self) -> Option<&Who> {
+    pub fn who(&self) -> Option<&Authenticated> {
         match &self.phase {
             Phase::Live(live) => Some(&live.who),
             Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Closed => None,
@@ -280,7 +280,7 @@ impl Session {
     pub fn on_open(&mut self, now: Millis) -> Vec<Effect> {
         let mut out = Vec::new();
         if let Some(who) = self.who().cloned() {
-            if !self.entrance.admits(&who.subject) {
+            if !self.endpoint.admits(&who.subject) {
                 return self.close(Close::Forbidden);
             }
             self.subscribe_own(&mut out, now);
@@ -299,7 +299,7 @@ impl Session {
     ) -> Vec<Effect> {
         let Phase::Live(live) = &mut self.phase else { return Vec::new() };
         live.who.subject = Subject::Person(person);
-        if !self.entrance.admits(&live.who.subject) {
+        if !self.endpoint.admits(&live.who.subject) {
             return self.close(Close::Forbidden);
         }
         let Some(viewer) = self.viewer() else { return Vec::new() };
@@ -332,7 +332,7 @@ impl Session {
             .into_iter()
             .map(|channel| {
                 let since = position(&channel);
-                let tag = self.ask(Ask::Resume(Arc::clone(&channel)), now);
+                let tag = self.ask(PendingRequest::Resume(Arc::clone(&channel)), now);
                 Effect::Subscribe { tag, channel, since, snapshot: false }
             })
             .collect();
@@ -370,7 +370,7 @@ impl Session {
 
     /// Returns what an answer is for. The table of pending requests is allocated on demand, because thousands of
     /// sessions are idle.
-    fn answered(&mut self, tag: &u64) -> Option<(Ask, Millis)> {
+    fn answered(&mut self, tag: &u64) -> Option<(PendingRequest, Millis)> {
         let ask = self.asks.remove(tag);
         if self.asks.is_empty() {
             self.asks = HashMap::new();
@@ -378,20 +378,20 @@ impl Session {
         ask
     }
 
-    fn ask(&mut self, ask: Ask, now: Millis) -> u64 {
+    fn ask(&mut self, ask: PendingRequest, now: Millis) -> u64 {
         self.next_tag += 1;
         self.asks.insert(self.next_tag, (ask, now));
         self.next_tag
     }
 }
 
-impl Ask {
+impl PendingRequest {
     fn channel(&self) -> Option<&Arc<str>> {
         match self {
             Self::Subscribe(_, channel)
             | Self::Open(channel)
             | Self::Own(channel)
-            | Self::Entrance(channel)
+            | Self::Endpoint(channel)
             | Self::Resume(channel) => Some(channel),
             Self::Connect(_) | Self::Refresh(_) | Self::Other(_) => None,
         }

@@ -26,7 +26,7 @@ pub(super) struct Entry {
 
 /// The next item for a member.
 #[derive(Debug)]
-pub(super) enum Given<'a> {
+pub(super) enum NextItem<'a> {
     Entry(&'a Entry),
     /// Publications between these offsets, both included, were skipped: the position of the member is the last of them.
     LeftOut(u64, u64),
@@ -49,7 +49,7 @@ pub(super) struct Member {
     /// First entry that it has not received; `None` if it has received everything.
     pub(super) cursor: Option<u64>,
     /// Last position sent besides publications.
-    pub(super) told: Option<u64>,
+    pub(super) sent_position: Option<u64>,
     pub(super) values: Vec<Value>,
     /// Number of values that were replaced, or publications that were skipped, before its cursor.
     pub(super) skipped: Option<(u64, u64)>,
@@ -93,7 +93,7 @@ impl Channel {
 
     pub(super) fn join(&mut self, conn: usize, filter: Option<Box<Filter>>) -> usize {
         let place = filter.as_ref().and_then(|filter| filter.bbox);
-        let member = Member { conn, filter, cursor: None, told: None, values: Vec::new(), skipped: None };
+        let member = Member { conn, filter, cursor: None, sent_position: None, values: Vec::new(), skipped: None };
         let index = self.members.insert(member);
         match place {
             Some(place) => self.grid.add(index, &place),
@@ -114,7 +114,7 @@ impl Channel {
     }
 
     /// Adds a publication; `None` if it is already known. Returns who gets it and who had nothing waiting before.
-    pub(super) fn take(&mut self, publication: Arc<Publication>, frame: Bytes, got: &mut Vec<(usize, Was)>) {
+    pub(super) fn take(&mut self, publication: Arc<Publication>, frame: Bytes, got: &mut Vec<(usize, Backlog)>) {
         let number = self.base + self.entries.len() as u64;
         self.head = publication.offset;
         let candidates = match publication.traits.bbox {
@@ -126,7 +126,7 @@ impl Channel {
         let mut offer = |index: usize, member: &mut Member| {
             let passes = member.filter.as_ref().is_none_or(|it| it.passes(&publication.name, &publication.traits));
             if passes {
-                let was = if member.cursor.is_some() { Was::Behind } else { Was::Level };
+                let was = if member.cursor.is_some() { Backlog::Behind } else { Backlog::Level };
                 waiting += usize::from(member.cursor.is_none());
                 member.cursor.get_or_insert(number);
                 got.push((index, was));
@@ -150,7 +150,7 @@ impl Channel {
     }
 
     /// Returns the next item of a member and advances its cursor; `None` if it has received everything.
-    pub(super) fn next(&mut self, member: usize) -> Option<Given<'_>> {
+    pub(super) fn next(&mut self, member: usize) -> Option<NextItem<'_>> {
         let end = self.base + self.entries.len() as u64;
         let reader = self.members.get_mut(member)?;
         let mut number = reader.cursor?;
@@ -160,7 +160,7 @@ impl Channel {
                 reader.cursor = None;
                 let left_out = reader.skipped.take();
                 self.done();
-                return left_out.map(|(from, to)| Given::LeftOut(from, to));
+                return left_out.map(|(from, to)| NextItem::LeftOut(from, to));
             };
             let wanted = reader.wants(entry);
             if wanted && entry.may_be_left_out() && end - number > BEHIND {
@@ -169,10 +169,10 @@ impl Channel {
                 // Skipped publications before it are reported first.
                 if let Some((from, to)) = reader.skipped.take() {
                     reader.cursor = Some(number);
-                    return Some(Given::LeftOut(from, to));
+                    return Some(NextItem::LeftOut(from, to));
                 }
                 reader.cursor = Some(number + 1);
-                return at.and_then(|at| self.entries.get(at)).map(Given::Entry);
+                return at.and_then(|at| self.entries.get(at)).map(NextItem::Entry);
             }
             number += 1;
             reader.cursor = Some(number);
@@ -240,7 +240,7 @@ impl Channel {
 
 /// Whether a member already had something waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Was {
+pub(super) enum Backlog {
     Level,
     Behind,
 }
@@ -317,13 +317,13 @@ mod tests {
                     let name = if who == 0 { "a" } else { "b" };
                     told.push(name);
                     channel.take(publication(told.len() as u64, name), Bytes::from_static(b"x"), &mut Vec::new());
-                } else if let Some(Given::Entry(entry)) = channel.next(members[who]) {
+                } else if let Some(NextItem::Entry(entry)) = channel.next(members[who]) {
                     got[who].push(entry.publication.offset);
                 }
                 prop_assert!(channel.trim(1000, 1000).is_empty());
             }
             for who in 0..3 {
-                while let Some(Given::Entry(entry)) = channel.next(members[who]) {
+                while let Some(NextItem::Entry(entry)) = channel.next(members[who]) {
                     got[who].push(entry.publication.offset);
                 }
                 let wanted: Vec<u64> = told.iter().enumerate()
@@ -367,8 +367,8 @@ mod tests {
         let mut given = Vec::new();
         while let Some(next) = channel.next(member) {
             given.push(match next {
-                Given::Entry(entry) => (entry.publication.offset, 0),
-                Given::LeftOut(from, to) => (from, to),
+                NextItem::Entry(entry) => (entry.publication.offset, 0),
+                NextItem::LeftOut(from, to) => (from, to),
             });
         }
         given

@@ -9,10 +9,10 @@ use muster_core::Millis;
 use muster_core::event::Loss;
 use muster_feed::ConnId;
 
-use super::channel::{Channel, Given};
-use super::conn::{Conn, Place};
-use super::{Collected, Next, Shard, Table};
-use crate::ws::protocol::said;
+use super::channel::{Channel, NextItem};
+use super::conn::{Conn, SubscriptionRef};
+use super::{AfterWrite, Collected, Shard, Table};
+use crate::ws::protocol::outbound;
 use slab::Slab;
 
 /// Number of bytes returned at a time.
@@ -28,7 +28,7 @@ impl Shard {
         let found = usize::try_from(id.0 & 0xff_ffff).ok().and_then(|index| conns.get_mut(index));
         // The shard has given the connection up: nothing can be sent to it any more.
         let Some(conn) = found.filter(|conn| conn.id == id) else {
-            return Collected { frames: Vec::new(), next: Next::End };
+            return Collected { frames: Vec::new(), next: AfterWrite::End };
         };
         let mut out = Out { frames: Vec::new(), bytes: 0 };
         while out.has_room()
@@ -44,23 +44,23 @@ impl Shard {
         }
         let next = next(conn, now);
         let frames = out.frames;
-        if next == Next::More && !std::mem::replace(&mut conn.watched, true) {
+        if next == AfterWrite::More && !std::mem::replace(&mut conn.watched, true) {
             table.watched.push(id);
         }
         Collected { frames, next }
     }
 }
 
-fn next(conn: &mut Conn, now: Millis) -> Next {
+fn next(conn: &mut Conn, now: Millis) -> AfterWrite {
     if conn.has_something() {
         conn.woken = Some(now);
-        return Next::More;
+        return AfterWrite::More;
     }
     conn.woken = None;
     // Empty queues are freed, because thousands of connections are idle.
     conn.outbox = VecDeque::new();
     (conn.behind_frames, conn.behind_bytes, conn.over) = (0, 0, None);
-    if conn.closing.is_some_and(|closing| closing.over) { Next::End } else { Next::Wait }
+    if conn.closing.is_some_and(|closing| closing.over) { AfterWrite::End } else { AfterWrite::Wait }
 }
 
 struct Out {
@@ -80,7 +80,7 @@ impl Out {
 }
 
 /// Takes items of one subscription as far as the limit permits.
-fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: Place, out: &mut Out) {
+fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: SubscriptionRef, out: &mut Out) {
     let Some(channel) = channels.get_mut(place.channel) else {
         conn.took_all(place);
         return;
@@ -97,8 +97,8 @@ fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: Place, out: &mut O
                 conn.took_all(place);
                 return;
             }
-            Some(Given::LeftOut(from, to)) => out.push(conn.framing.left_out(&name, from, to)),
-            Some(Given::Entry(entry)) => {
+            Some(NextItem::LeftOut(from, to)) => out.push(conn.framing.left_out(&name, from, to)),
+            Some(NextItem::Entry(entry)) => {
                 if entry.publication.loss == Loss::Never {
                     conn.behind_frames = conn.behind_frames.saturating_sub(1);
                     conn.behind_bytes = conn.behind_bytes.saturating_sub(entry.frame.len());
@@ -114,7 +114,7 @@ fn values(conn: &mut Conn, channel: &mut Channel, member: usize, out: &mut Out) 
     let name = Arc::clone(&channel.name);
     let Some(member) = channel.members.get_mut(member) else { return };
     if let Some((from, to)) = member.skipped.take() {
-        out.push(conn.framing.text(said::conflated(&name, from, to).as_bytes()));
+        out.push(conn.framing.text(outbound::conflated(&name, from, to).as_bytes()));
     }
     for value in std::mem::take(&mut member.values) {
         out.push(conn.framing.value(&name, value.offset, &value.json));

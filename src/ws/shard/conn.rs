@@ -9,21 +9,21 @@ use muster_core::Millis;
 use muster_feed::ConnId;
 use tokio::task::JoinHandle;
 
-use super::{Framing, Link};
+use super::{Framing, TransportHandle};
 use crate::ws::Connected;
 use crate::ws::protocol::Session;
 use crate::ws::wire::Reader;
 
 /// A subscription: the index of the channel, and that of the member in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SubscriptionRef {
     pub(super) channel: usize,
     pub(super) member: usize,
 }
 
 /// The order of collection: urgent first, newest values last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum CollectOrder {
     Urgent,
     Normal,
     Latest,
@@ -32,17 +32,17 @@ pub(super) enum Turn {
 pub(super) struct Conn {
     pub(super) id: ConnId,
     pub(super) session: Session,
-    pub(super) link: Box<dyn Link>,
+    pub(super) link: Box<dyn TransportHandle>,
     pub(super) framing: Framing,
     pub(super) reader: Reader,
     /// URL of the handshake, which DPoP proofs name.
     pub(super) url: Rc<str>,
     /// Replies and other frames for this connection alone.
     pub(super) outbox: VecDeque<Bytes>,
-    pub(super) places: HashMap<Arc<str>, Place>,
-    urgent: VecDeque<Place>,
-    normal: VecDeque<Place>,
-    latest: VecDeque<Place>,
+    pub(super) places: HashMap<Arc<str>, SubscriptionRef>,
+    urgent: VecDeque<SubscriptionRef>,
+    normal: VecDeque<SubscriptionRef>,
+    latest: VecDeque<SubscriptionRef>,
     pub(super) behind_frames: usize,
     pub(super) behind_bytes: usize,
     /// When the transport was asked to collect.
@@ -67,7 +67,13 @@ pub(super) struct Closing {
 }
 
 impl Conn {
-    pub(super) fn new(id: ConnId, session: Session, link: Box<dyn Link>, framing: Framing, limit: usize) -> Self {
+    pub(super) fn new(
+        id: ConnId,
+        session: Session,
+        link: Box<dyn TransportHandle>,
+        framing: Framing,
+        limit: usize,
+    ) -> Self {
         Self {
             id,
             session,
@@ -93,11 +99,11 @@ impl Conn {
     }
 
     /// Marks a subscription as having something to collect.
-    pub(super) fn ready(&mut self, place: Place, turn: Turn) {
+    pub(super) fn ready(&mut self, place: SubscriptionRef, turn: CollectOrder) {
         let queue = match turn {
-            Turn::Urgent => &mut self.urgent,
-            Turn::Normal => &mut self.normal,
-            Turn::Latest => &mut self.latest,
+            CollectOrder::Urgent => &mut self.urgent,
+            CollectOrder::Normal => &mut self.normal,
+            CollectOrder::Latest => &mut self.latest,
         };
         if !queue.contains(&place) {
             queue.push_back(place);
@@ -105,12 +111,12 @@ impl Conn {
     }
 
     /// Returns the subscription whose turn it is.
-    pub(super) fn turn(&self) -> Option<Place> {
+    pub(super) fn turn(&self) -> Option<SubscriptionRef> {
         self.urgent.front().or(self.normal.front()).or(self.latest.front()).copied()
     }
 
     /// Marks that a subscription has nothing more.
-    pub(super) fn took_all(&mut self, place: Place) {
+    pub(super) fn took_all(&mut self, place: SubscriptionRef) {
         for queue in [&mut self.urgent, &mut self.normal, &mut self.latest] {
             queue.retain(|ready| *ready != place);
         }

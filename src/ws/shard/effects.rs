@@ -12,10 +12,10 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::watch;
 
 use super::channel::Channel;
-use super::conn::{Closing, Place};
+use super::conn::{Closing, SubscriptionRef};
 use super::{Framing, Shard, Table};
 use crate::ws::command::{Command, fault_of};
-use crate::ws::protocol::{CommandAsk, Effect, Fault, FaultKind, Filter, Refusal, refused, said};
+use crate::ws::protocol::{CommandAsk, Effect, Fault, FaultKind, Filter, Refusal, outbound, refused};
 use crate::ws::{Admitted, Close, Watch};
 
 impl Shard {
@@ -106,7 +106,7 @@ impl Shard {
                 };
                 let Some(shard) = shard.upgrade() else { return };
                 let Some(person) = changed else {
-                    return shard.told(id, |session, _| session.on_revoked());
+                    return shard.notify_session(id, |session, _| session.on_revoked());
                 };
                 let feed = &shard.sockets.feed;
                 let viewer = Viewer { id: Arc::clone(&person.user_id), permissions: person.permissions };
@@ -114,18 +114,22 @@ impl Shard {
                     let rule = feed.rules().admit(channel, viewer);
                     rule.is_ok_and(|rule| rule.only(viewer).is_none_or(|only| owner == Some(&only)))
                 };
-                shard.told(id, |session, _| session.on_grant(person, allowed));
+                shard.notify_session(id, |session, _| session.on_grant(person, allowed));
                 feed.looks_anew(shard.shard_id(), id, viewer);
             }
         })
     }
 
     /// Passes an event from elsewhere to a session.
-    pub(super) fn told(&self, id: ConnId, tell: impl FnOnce(&mut crate::ws::protocol::Session, Millis) -> Vec<Effect>) {
+    pub(super) fn notify_session(
+        &self,
+        id: ConnId,
+        notify: impl FnOnce(&mut crate::ws::protocol::Session, Millis) -> Vec<Effect>,
+    ) {
         let now = self.now();
         let mut table = self.table.borrow_mut();
         let Some(conn) = table.conn(id) else { return };
-        let effects = tell(&mut conn.session, now);
+        let effects = notify(&mut conn.session, now);
         self.drive(&mut table, id, effects, now);
     }
 
@@ -156,7 +160,7 @@ impl Shard {
             }
             Ok(admitted.who)
         });
-        self.told(id, |session, now| session.on_authenticated(tag, answer, now));
+        self.notify_session(id, |session, now| session.on_authenticated(tag, answer, now));
     }
 
     fn history(&self, table: &mut Table, id: ConnId, tag: u64, channel: String, since: Option<Position>, limit: usize) {
@@ -164,7 +168,7 @@ impl Shard {
         let (shard, feed) = (self.me.clone(), self.sockets.feed.clone());
         actix_rt::spawn(async move {
             let page = feed.history(&channel, since, limit, viewer).await.map_err(history_fault);
-            answer(&shard, id, tag, page.and_then(|page| raw(&said::history(&page))));
+            answer(&shard, id, tag, page.and_then(|page| raw(&outbound::history(&page))));
         });
     }
 
@@ -177,7 +181,7 @@ impl Shard {
                 Err(error) => Err(history_fault(error)),
                 Ok(_) => feed.presence(&channel).await.map_err(|error| fault_of(&error)),
             };
-            answer(&shard, id, tag, answered.and_then(|present| raw(&said::presence(&channel, &present))));
+            answer(&shard, id, tag, answered.and_then(|present| raw(&outbound::presence(&channel, &present))));
         });
     }
 
@@ -204,7 +208,7 @@ async fn changed(grant: &mut Option<watch::Receiver<Arc<Person>>>) -> Arc<Person
 
 fn answer(shard: &std::rc::Weak<Shard>, id: ConnId, tag: u64, answer: Result<Box<RawValue>, Fault>) {
     if let Some(shard) = shard.upgrade() {
-        shard.told(id, |session, now| session.on_answer(tag, answer, now));
+        shard.notify_session(id, |session, now| session.on_answer(tag, answer, now));
     }
 }
 
@@ -242,7 +246,7 @@ impl Table {
         let Some(slot) = usize::try_from(id.0 & 0xff_ffff).ok() else { return };
         let member = channel.join(slot, filter);
         if let Some(conn) = self.conn(id) {
-            conn.places.insert(name, Place { channel: index, member });
+            conn.places.insert(name, SubscriptionRef { channel: index, member });
         }
     }
 
@@ -252,8 +256,9 @@ impl Table {
             let Some(place) = self.conn(id).and_then(|conn| conn.places.get(name).copied()) else { continue };
             let Some(channel) = self.channels.get_mut(place.channel) else { continue };
             let offset = channel.position(place.member).offset;
-            let told = channel.members.get_mut(place.member).and_then(|member| member.told.replace(offset));
-            if told != Some(offset)
+            let previous =
+                channel.members.get_mut(place.member).and_then(|member| member.sent_position.replace(offset));
+            if previous != Some(offset)
                 && let Some(conn) = self.conn(id)
             {
                 let text = json!({ "ch": &**name, "pos": offset }).to_string();

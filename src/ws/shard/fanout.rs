@@ -7,8 +7,8 @@ use muster_core::Millis;
 use muster_core::event::{Loss, Priority};
 use muster_feed::{ConnId, Delivery, Publication};
 
-use super::channel::{Given, Value, Was};
-use super::conn::{Place, Turn};
+use super::channel::{Backlog, NextItem, Value};
+use super::conn::{CollectOrder, SubscriptionRef};
 use super::{Shard, Table};
 use crate::ws::{Close, ShardOptions, wire};
 
@@ -78,7 +78,7 @@ impl Table {
         if publication.offset <= channel.head {
             return Vec::new();
         }
-        let turn = if publication.priority == Priority::Urgent { Turn::Urgent } else { Turn::Normal };
+        let turn = if publication.priority == Priority::Urgent { CollectOrder::Urgent } else { CollectOrder::Normal };
         let frame = wire::framed(&publication.json);
         // Publications that may be skipped do not make a reader slow.
         let (counts, length) = match publication.loss {
@@ -94,8 +94,8 @@ impl Table {
             };
             conn.behind_frames += counts;
             conn.behind_bytes += length;
-            if was == Was::Level || turn == Turn::Urgent {
-                conn.ready(Place { channel: index, member }, turn);
+            if was == Backlog::Level || turn == CollectOrder::Urgent {
+                conn.ready(SubscriptionRef { channel: index, member }, turn);
             }
             if conn.woken.is_none() && !conn.session.holds() {
                 conn.woken = Some(now);
@@ -122,7 +122,7 @@ impl Table {
         for (member, subscriber) in &mut found.members {
             subscriber.value(Value { key: Arc::clone(key), offset, json: json.clone() });
             if let Some(conn) = self.conns.get_mut(subscriber.conn) {
-                conn.ready(Place { channel: index, member }, Turn::Latest);
+                conn.ready(SubscriptionRef { channel: index, member }, CollectOrder::Latest);
                 woken.push(conn.id);
             }
         }
@@ -141,8 +141,8 @@ impl Table {
             let Some(channel) = self.channels.get_mut(place.channel) else { continue };
             while let Some(given) = channel.next(place.member) {
                 conn.outbox.push_back(match given {
-                    Given::Entry(entry) => conn.framing.entry(entry),
-                    Given::LeftOut(from, to) => conn.framing.left_out(name, from, to),
+                    NextItem::Entry(entry) => conn.framing.entry(entry),
+                    NextItem::LeftOut(from, to) => conn.framing.left_out(name, from, to),
                 });
             }
             // Newest values have no history to resume from.

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::channel::Entry;
 #[cfg(test)]
 use crate::ws::protocol::HEARTBEAT;
-use crate::ws::protocol::said;
+use crate::ws::protocol::outbound;
 use crate::ws::{Close, wire};
 
 /// The encoding of a connection.
@@ -107,7 +107,7 @@ impl Framing {
 
     /// Encodes skipped publications: the position is the last of them.
     pub(super) fn left_out(&mut self, channel: &str, from: u64, to: u64) -> Bytes {
-        let text = said::conflated(channel, from, to);
+        let text = outbound::conflated(channel, from, to);
         match self {
             Self::Socket => wire::framed(text.as_bytes()),
             Self::Events(positions) => {

@@ -23,7 +23,7 @@ use muster_core::{Error, Millis};
 use muster_feed::{ConnId, ShardId};
 use slab::Slab;
 
-use super::protocol::{Entrance, Peer, ProtocolOptions, Session};
+use super::protocol::{Endpoint, Peer, ProtocolOptions, Session};
 use super::wire::Inbound;
 use super::{Admitted, Close, Connected, Sockets, wire};
 use channel::Channel;
@@ -34,7 +34,7 @@ pub(crate) use framing::read_positions;
 pub use framing::{Framing, Positions};
 
 /// How a shard reaches the transport of a connection. Both methods return at once.
-pub trait Link {
+pub trait TransportHandle {
     /// Signals that there is something to [`Shard::collect`]; called once until it was collected.
     fn wake(&self);
     /// Ends the transport now, without writing what is left.
@@ -46,7 +46,7 @@ pub trait Link {
 pub struct Collected {
     /// Chunks in order; each is a whole number of frames or events.
     pub frames: Vec<Bytes>,
-    pub next: Next,
+    pub next: AfterWrite,
 }
 
 impl Collected {
@@ -66,7 +66,7 @@ impl Collected {
 
 /// What a transport does after writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum AfterWrite {
     /// Wait: it is woken when there is more.
     Wait,
     /// Collect again as soon as the transport accepts more.
@@ -77,9 +77,9 @@ pub enum Next {
 
 /// What a shard needs to know of a new connection.
 pub struct Opening {
-    pub link: Box<dyn Link>,
+    pub link: Box<dyn TransportHandle>,
     pub framing: Framing,
-    pub entrance: Entrance,
+    pub endpoint: Endpoint,
     /// The client, if the handshake authenticated it.
     pub admitted: Option<Admitted>,
     /// Its count among unauthenticated connections, if not.
@@ -168,7 +168,7 @@ impl Shard {
         let jitter = jitter(protocol);
         let mut session = Session::new(
             Arc::clone(protocol),
-            (peer, opening.entrance),
+            (peer, opening.endpoint),
             new_id(IdKind::Connection),
             who.clone(),
             jitter,
@@ -260,7 +260,7 @@ impl Shard {
 }
 
 impl Table {
-    fn insert(&mut self, session: Session, link: Box<dyn Link>, framing: Framing, limit: usize) -> ConnId {
+    fn insert(&mut self, session: Session, link: Box<dyn TransportHandle>, framing: Framing, limit: usize) -> ConnId {
         self.opened += 1;
         let entry = self.conns.vacant_entry();
         // The index of the connection, and a number that no later connection with this index has.
@@ -284,7 +284,7 @@ impl Table {
         Some(conn)
     }
 
-    fn leave(&mut self, place: conn::Place) {
+    fn leave(&mut self, place: conn::SubscriptionRef) {
         let Some(channel) = self.channels.get_mut(place.channel) else { return };
         channel.leave(place.member);
         if channel.members.is_empty() {

@@ -30,7 +30,7 @@ pub(super) struct Deliveries {
 
 /// What the shard receives.
 #[derive(Debug)]
-pub(super) enum Came {
+pub(super) enum Received {
     Deliveries(Vec<Delivery>),
     /// Everything before it is invalid, because a delivery was dropped.
     Lost,
@@ -61,16 +61,16 @@ impl ShardPort for Port {
 impl Deliveries {
     /// Returns everything that waits; `None` once the hub's end is closed. Bundles that arrived during a write are
     /// combined, which makes one write per connection.
-    pub(super) async fn next(&mut self) -> Option<Came> {
+    pub(super) async fn next(&mut self) -> Option<Received> {
         let mut what = self.receive.recv().await?;
         while let Ok(more) = self.receive.try_recv() {
             what.extend(more);
         }
         self.fill.waiting.fetch_sub(what.len(), Ordering::AcqRel);
         if self.fill.lost.swap(false, Ordering::AcqRel) {
-            return Some(Came::Lost);
+            return Some(Received::Lost);
         }
-        Some(Came::Deliveries(what))
+        Some(Received::Deliveries(what))
     }
 }
 
@@ -83,9 +83,9 @@ mod tests {
         let (port, mut deliveries) = queue(2);
         assert!(port.deliver(vec![Delivery::Reset, Delivery::Reset]).is_ok());
         assert_eq!(port.deliver(vec![Delivery::Reset]), Err(Overflow));
-        assert!(matches!(deliveries.next().await, Some(Came::Lost)));
+        assert!(matches!(deliveries.next().await, Some(Received::Lost)));
         assert!(port.deliver(vec![Delivery::Reset]).is_ok());
         assert!(port.deliver(vec![Delivery::Reset]).is_ok());
-        assert!(matches!(deliveries.next().await, Some(Came::Deliveries(both)) if both.len() == 2));
+        assert!(matches!(deliveries.next().await, Some(Received::Deliveries(both)) if both.len() == 2));
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::port::{Came, Deliveries};
+use super::port::{Deliveries, Received};
 use super::{Shard, Table};
 use crate::ws::Close;
 
@@ -18,12 +18,12 @@ pub(super) async fn run(shard: Rc<Shard>, mut deliveries: Deliveries) {
         tokio::select! {
             came = deliveries.next() => match came {
                 None => return,
-                Some(Came::Deliveries(what)) => {
+                Some(Received::Deliveries(what)) => {
                     shard.deliver(what);
                     // Transports that were woken run first, so that they are up to date before the next bundle.
                     tokio::task::yield_now().await;
                 }
-                Some(Came::Lost) => {
+                Some(Received::Lost) => {
                     tracing::warn!("a shard lost its place: its connections come again");
                     shard.close_all(Close::InsufficientState);
                 }

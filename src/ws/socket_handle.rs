@@ -10,9 +10,9 @@ use actix_web::rt::net::TcpStream;
 
 /// A duplicate of a connection's file descriptor, so that its number cannot be reused while this exists.
 #[derive(Debug, Clone)]
-pub struct Line(Arc<StdStream>);
+pub struct SocketHandle(Arc<StdStream>);
 
-impl Line {
+impl SocketHandle {
     /// Attaches the socket to the data of a newly accepted connection, with TLS or without.
     pub fn keep(connection: &dyn std::any::Any, data: &mut Extensions) {
         let plain = connection.downcast_ref::<TcpStream>();

@@ -4,14 +4,14 @@ use super::Subject;
 
 /// An endpoint: the protocol is the same, the permitted clients differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entrance {
+pub enum Endpoint {
     /// `GET /api/v1/realtime`
     Feed,
     /// `GET /api/q62/dashboard/agents`
     Agents,
 }
 
-impl Entrance {
+impl Endpoint {
     /// Returns whether a client is permitted at this endpoint.
     pub fn admits(self, subject: &Subject) -> bool {
         match self {
