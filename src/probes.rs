@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use muster_core::Clock;
-use muster_core::health::{Probe, Verdict};
+use muster_core::health::{Probe, ProbeResult};
 use muster_core::supervise::{ActorState, Tree};
 use muster_feed::Feed;
 use muster_gateway::{BreakerState, Chain, ProviderStatus};
@@ -99,9 +99,9 @@ fn http(metrics: Metrics) -> Probe {
         let all = all - last.0.swap(all, Ordering::Relaxed).min(all);
         let broken = broken - last.1.swap(broken, Ordering::Relaxed).min(broken);
         std::future::ready(match broken * 100 {
-            share if share > all * 10 => Verdict::Unhealthy(format!("{broken} of {all} answers were 500")),
-            share if share > all => Verdict::Degraded(format!("{broken} of {all} answers were 500")),
-            _ => Verdict::Healthy,
+            share if share > all * 10 => ProbeResult::Unhealthy(format!("{broken} of {all} answers were 500")),
+            share if share > all => ProbeResult::Degraded(format!("{broken} of {all} answers were 500")),
+            _ => ProbeResult::Healthy,
         })
     })
     .critical()
@@ -120,18 +120,26 @@ fn runtime(tree: Tree) -> Probe {
             let count = |state| actors.iter().filter(|actor| actor.state == state).count();
             let (down, escalated) = (count(ActorState::BackingOff), count(ActorState::Escalated));
             if escalated > 0 {
-                return Verdict::Unhealthy(format!("{escalated} actors die again and again: see GET /api/v1/status"));
+                return ProbeResult::Unhealthy(format!(
+                    "{escalated} actors die again and again: see GET /api/v1/status"
+                ));
             }
             if late > Duration::from_millis(500) || open * 100 > most * 95 {
-                return Verdict::Unhealthy(format!("timers {} ms late, {open} of {most} files open", late.as_millis()));
+                return ProbeResult::Unhealthy(format!(
+                    "timers {} ms late, {open} of {most} files open",
+                    late.as_millis()
+                ));
             }
             if down > 0 {
-                return Verdict::Degraded(format!("{down} actors are restarting"));
+                return ProbeResult::Degraded(format!("{down} actors are restarting"));
             }
             if late > Duration::from_millis(50) || open * 100 > most * 70 {
-                return Verdict::Degraded(format!("timers {} ms late, {open} of {most} files open", late.as_millis()));
+                return ProbeResult::Degraded(format!(
+                    "timers {} ms late, {open} of {most} files open",
+                    late.as_millis()
+                ));
             }
-            Verdict::Healthy
+            ProbeResult::Healthy
         }
     })
     .critical()
@@ -156,9 +164,13 @@ fn wall_clock(clock: Clock) -> Probe {
         let expected = wall_was.plus(steady - steady_was);
         let jump = Duration::from_millis(wall.0.abs_diff(expected.0));
         std::future::ready(match jump {
-            jump if jump > 60 * SECOND => Verdict::Unhealthy(format!("the wall clock jumped by {} s", jump.as_secs())),
-            jump if jump > 2 * SECOND => Verdict::Degraded(format!("the wall clock jumped by {} s", jump.as_secs())),
-            _ => Verdict::Healthy,
+            jump if jump > 60 * SECOND => {
+                ProbeResult::Unhealthy(format!("the wall clock jumped by {} s", jump.as_secs()))
+            }
+            jump if jump > 2 * SECOND => {
+                ProbeResult::Degraded(format!("the wall clock jumped by {} s", jump.as_secs()))
+            }
+            _ => ProbeResult::Healthy,
         })
     })
     .critical()
@@ -171,11 +183,11 @@ fn disk(data: PathBuf) -> Probe {
         async move {
             let wrote = tokio::task::spawn_blocking(move || free_percent(&data)).await;
             match wrote {
-                Ok(Ok(free)) if free < 3 => Verdict::Unhealthy(format!("{free} % of the disk are free")),
-                Ok(Ok(free)) if free < 15 => Verdict::Degraded(format!("{free} % of the disk are free")),
-                Ok(Ok(_)) => Verdict::Healthy,
-                Ok(Err(error)) => Verdict::Unhealthy(format!("the data folder takes no file: {error}")),
-                Err(error) => Verdict::Unhealthy(error.to_string()),
+                Ok(Ok(free)) if free < 3 => ProbeResult::Unhealthy(format!("{free} % of the disk are free")),
+                Ok(Ok(free)) if free < 15 => ProbeResult::Degraded(format!("{free} % of the disk are free")),
+                Ok(Ok(_)) => ProbeResult::Healthy,
+                Ok(Err(error)) => ProbeResult::Unhealthy(format!("the data folder takes no file: {error}")),
+                Err(error) => ProbeResult::Unhealthy(error.to_string()),
             }
         }
     })
@@ -189,12 +201,14 @@ fn budget(ledger: Ledger) -> Probe {
         async move {
             let journal = ledger.journal();
             match ledger.status().await {
-                _ if journal.lost > 0 => Verdict::Unhealthy(format!("{} lines of the ledger were lost", journal.lost)),
-                Err(error) => Verdict::Unhealthy(error.to_string()),
-                Ok(_) if journal.waiting > 0 => {
-                    Verdict::Degraded(format!("{} lines of the ledger wait for the disk", journal.waiting))
+                _ if journal.lost > 0 => {
+                    ProbeResult::Unhealthy(format!("{} lines of the ledger were lost", journal.lost))
                 }
-                Ok(_) => Verdict::Healthy,
+                Err(error) => ProbeResult::Unhealthy(error.to_string()),
+                Ok(_) if journal.waiting > 0 => {
+                    ProbeResult::Degraded(format!("{} lines of the ledger wait for the disk", journal.waiting))
+                }
+                Ok(_) => ProbeResult::Healthy,
             }
         }
     })
@@ -207,24 +221,26 @@ fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
         let (vectors, first) = (Arc::clone(&vectors), Arc::clone(&first));
         async move {
             match vectors.status() {
-                ModelStatus::Absent { mend } => return Verdict::Degraded(format!("no embedding model: {mend}")),
-                ModelStatus::Loading { percent } => return Verdict::Degraded(format!("loading ({percent} %)")),
-                ModelStatus::Failed { why, mend } => return Verdict::Unhealthy(format!("{why}: {mend}")),
+                ModelStatus::Absent { mend } => return ProbeResult::Degraded(format!("no embedding model: {mend}")),
+                ModelStatus::Loading { percent } => return ProbeResult::Degraded(format!("loading ({percent} %)")),
+                ModelStatus::Failed { why, mend } => return ProbeResult::Unhealthy(format!("{why}: {mend}")),
                 ModelStatus::Ready => {}
             }
             let begun = Instant::now();
             let vector = match vectors.embed(vec!["the quick brown fox".to_owned()]).await {
                 Ok(embedded) => embedded.vectors.into_iter().next().unwrap_or_default(),
-                Err(error) => return Verdict::Unhealthy(error.to_string()),
+                Err(error) => return ProbeResult::Unhealthy(error.to_string()),
             };
             let norm = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
             let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
             match first.get_or_insert_with(|| vector.clone()) {
                 // NaN is outside of every range.
-                _ if !(0.999..1.001).contains(&norm) => Verdict::Unhealthy(format!("a vector of length {norm}")),
-                known if *known != vector => Verdict::Unhealthy("the same text has another vector now".to_owned()),
-                _ if begun.elapsed() > Duration::from_millis(100) => Verdict::Degraded("over 100 ms a text".to_owned()),
-                _ => Verdict::Healthy,
+                _ if !(0.999..1.001).contains(&norm) => ProbeResult::Unhealthy(format!("a vector of length {norm}")),
+                known if *known != vector => ProbeResult::Unhealthy("the same text has another vector now".to_owned()),
+                _ if begun.elapsed() > Duration::from_millis(100) => {
+                    ProbeResult::Degraded("over 100 ms a text".to_owned())
+                }
+                _ => ProbeResult::Healthy,
             }
         }
     })
@@ -247,27 +263,27 @@ fn storage(store: StoreHandle, clock: Clock) -> Probe {
             let begun = Instant::now();
             let stats = store.stats();
             if let Some(why) = stats.poisoned {
-                return Verdict::Unhealthy(format!("the store only reads: {why}"));
+                return ProbeResult::Unhealthy(format!("the store only reads: {why}"));
             }
             let rec = Rec { schema: 1, bytes: nonce };
             if let Err(error) = store.commit(Batch::put(StoreTree::Meta, CANARY, rec.clone())).await {
-                return Verdict::Unhealthy(error.to_string());
+                return ProbeResult::Unhealthy(error.to_string());
             }
             match store.get(StoreTree::Meta, CANARY) {
                 Ok(Some(read)) if read == rec => {}
-                other => return Verdict::Unhealthy(format!("a record was read back as {other:?}")),
+                other => return ProbeResult::Unhealthy(format!("a record was read back as {other:?}")),
             }
             if let Err(error) = store.commit(Batch::delete(StoreTree::Meta, CANARY)).await {
-                return Verdict::Unhealthy(error.to_string());
+                return ProbeResult::Unhealthy(error.to_string());
             }
             if let Some(what) = stats.quarantined {
-                return Verdict::Degraded(format!("data was corrupt and was set aside: {what}"));
+                return ProbeResult::Degraded(format!("data was corrupt and was set aside: {what}"));
             }
             let took = begun.elapsed();
             if took > SECOND {
-                Verdict::Degraded(format!("two writes took {} ms", took.as_millis()))
+                ProbeResult::Degraded(format!("two writes took {} ms", took.as_millis()))
             } else {
-                Verdict::Healthy
+                ProbeResult::Healthy
             }
         }
     })
@@ -282,16 +298,16 @@ fn api_keys(keys: Keys) -> Probe {
         let keys = keys.clone();
         async move {
             let begun = Instant::now();
-            let Ok(made_up) = Token::generate() else { return Verdict::Unhealthy("no random numbers".to_owned()) };
+            let Ok(made_up) = Token::generate() else { return ProbeResult::Unhealthy("no random numbers".to_owned()) };
             if keys.authenticate(&made_up.reveal()) != Err(Refusal::Unknown) {
-                return Verdict::Unhealthy("a made-up key was let in".to_owned());
+                return ProbeResult::Unhealthy("a made-up key was let in".to_owned());
             }
             match keys.list(1, None).await {
-                Err(error) => Verdict::Unhealthy(error.to_string()),
+                Err(error) => ProbeResult::Unhealthy(error.to_string()),
                 Ok(_) if begun.elapsed() > Duration::from_millis(100) => {
-                    Verdict::Degraded("look-up over 100 ms".to_owned())
+                    ProbeResult::Degraded("look-up over 100 ms".to_owned())
                 }
-                Ok(_) => Verdict::Healthy,
+                Ok(_) => ProbeResult::Healthy,
             }
         }
     })
@@ -305,19 +321,19 @@ fn gateway(live: LiveReader, model: Arc<dyn ChatModel>) -> Probe {
         let open: Vec<bool> =
             live.now().chain.status().iter().filter(|provider| remote(provider)).map(is_open).collect();
         let verdict = match model.status() {
-            _ if open.contains(&false) => Verdict::Healthy,
-            ModelStatus::Ready if open.is_empty() => Verdict::Healthy,
+            _ if open.contains(&false) => ProbeResult::Healthy,
+            ModelStatus::Ready if open.is_empty() => ProbeResult::Healthy,
             ModelStatus::Ready => {
-                Verdict::Degraded("every provider is failing: only the embedded model answers".to_owned())
+                ProbeResult::Degraded("every provider is failing: only the embedded model answers".to_owned())
             }
             ModelStatus::Loading { percent } => {
-                Verdict::Degraded(format!("the embedded model is loading ({percent} %)"))
+                ProbeResult::Degraded(format!("the embedded model is loading ({percent} %)"))
             }
             ModelStatus::Absent { mend } => {
-                Verdict::Unhealthy(format!("nothing can answer; embedded model not installed: {mend}"))
+                ProbeResult::Unhealthy(format!("nothing can answer; embedded model not installed: {mend}"))
             }
             ModelStatus::Failed { why, mend } => {
-                Verdict::Unhealthy(format!("nothing can answer; embedded model: {why}: {mend}"))
+                ProbeResult::Unhealthy(format!("nothing can answer; embedded model: {why}: {mend}"))
             }
         };
         std::future::ready(verdict)
@@ -329,14 +345,16 @@ fn is_open(provider: &ProviderStatus) -> bool {
     provider.breaker.state == BreakerState::Open
 }
 
-fn providers(chain: &Chain) -> Verdict {
+fn providers(chain: &Chain) -> ProbeResult {
     let statuses = chain.status();
     let open: Vec<_> =
         statuses.iter().filter(|provider| is_open(provider)).map(|provider| provider.id.as_str()).collect();
     match open.len() {
-        0 => Verdict::Healthy,
-        all if all == statuses.len() => Verdict::Unhealthy(format!("all providers are failing: {}", open.join(", "))),
-        _ => Verdict::Degraded(format!("failing: {}", open.join(", "))),
+        0 => ProbeResult::Healthy,
+        all if all == statuses.len() => {
+            ProbeResult::Unhealthy(format!("all providers are failing: {}", open.join(", ")))
+        }
+        _ => ProbeResult::Degraded(format!("failing: {}", open.join(", "))),
     }
 }
 
@@ -344,16 +362,16 @@ fn providers(chain: &Chain) -> Verdict {
 fn settings(live: LiveReader) -> Probe {
     Probe::new("config", 3, 60 * SECOND, move || {
         std::future::ready(match live.now().source.changed() {
-            Ok(None) => Verdict::Healthy,
-            Ok(Some(what)) => Verdict::Degraded(what),
-            Err(error) => Verdict::Degraded(format!("the settings file would stop the next start: {error}")),
+            Ok(None) => ProbeResult::Healthy,
+            Ok(Some(what)) => ProbeResult::Degraded(what),
+            Err(error) => ProbeResult::Degraded(format!("the settings file would stop the next start: {error}")),
         })
     })
     .critical()
 }
 
 /// Checks that a fresh bucket of two admits two requests and rejects the third.
-async fn rate_limiter(limiter: RateLimiter, name: String) -> Verdict {
+async fn rate_limiter(limiter: RateLimiter, name: String) -> ProbeResult {
     let key = BucketKey { subject: Subject::anonymous(&name), category: Category::Health };
     let mut admitted = Vec::new();
     for _ in 0..3 {
@@ -361,11 +379,11 @@ async fn rate_limiter(limiter: RateLimiter, name: String) -> Verdict {
         let ask = Admit { key: key.clone(), rules, estimate: Estimate::default(), hold_for: SECOND };
         match limiter.admit(ask).await {
             Ok(decision) => admitted.push(matches!(decision, Decision::Admitted { .. })),
-            Err(error) => return Verdict::Unhealthy(error.to_string()),
+            Err(error) => return ProbeResult::Unhealthy(error.to_string()),
         }
     }
     match admitted.as_slice() {
-        [true, true, false] => Verdict::Healthy,
-        other => Verdict::Unhealthy(format!("a bucket of two decided {other:?}")),
+        [true, true, false] => ProbeResult::Healthy,
+        other => ProbeResult::Unhealthy(format!("a bucket of two decided {other:?}")),
     }
 }

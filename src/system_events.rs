@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use muster_core::event::{Event, Publisher};
 use muster_core::health::{HealthReport, ModuleStatus};
-use muster_core::supervise::Restarted;
+use muster_core::supervise::RestartEvent;
 use muster_core::{Clock, Millis};
 use muster_gateway::BreakerChanged;
 use muster_store::{Batch, StoreHandle};
@@ -24,7 +24,7 @@ pub(crate) struct SystemEvents {
 /// Sources of the events.
 pub(crate) struct EventSources {
     pub(crate) breakers: broadcast::Receiver<BreakerChanged>,
-    pub(crate) restarts: broadcast::Receiver<Restarted>,
+    pub(crate) restarts: broadcast::Receiver<RestartEvent>,
     pub(crate) health: watch::Receiver<HealthReport>,
 }
 
@@ -33,7 +33,9 @@ impl SystemEvents {
     pub(crate) fn publish_from(self, sources: EventSources) {
         let EventSources { breakers, restarts, mut health } = sources;
         actix_rt::spawn(self.clone().each(breakers, |it: &BreakerChanged| ("breaker.changed", it.at, breaker(it))));
-        actix_rt::spawn(self.clone().each(restarts, |it: &Restarted| ("supervisor.restarted", it.at, restarted(it))));
+        actix_rt::spawn(
+            self.clone().each(restarts, |it: &RestartEvent| ("supervisor.restarted", it.at, restarted(it))),
+        );
         actix_rt::spawn(async move {
             let mut before = statuses(&health.borrow_and_update());
             while health.changed().await.is_ok() {
@@ -85,7 +87,7 @@ fn breaker(it: &BreakerChanged) -> Value {
     json!({ "provider": &*it.provider, "from": it.from, "to": it.to, "reason": it.reason })
 }
 
-fn restarted(it: &Restarted) -> Value {
+fn restarted(it: &RestartEvent) -> Value {
     json!({ "actor": it.actor, "restarts": it.restarts, "why": it.why })
 }
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_core::event::Latest;
+use muster_core::event::LatestValue;
 use muster_core::supervise::Tree;
-use muster_core::upkeep::Job;
+use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};
 use muster_feed::Feed;
 use muster_store::StoreHandle;
@@ -91,9 +91,9 @@ impl AgentPlatform {
     }
 
     /// Returns the periodic jobs: publishing metrics and deleting old tasks.
-    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &LiveReader) -> [Job; 2] {
+    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &LiveReader) -> [PeriodicJob; 2] {
         let (tasks, publisher, clock, live) = (self.tasks.clone(), feed.publisher(), clock.clone(), live.clone());
-        let figures = Job::new("agents' figures", FIGURES_EVERY, move || {
+        let figures = PeriodicJob::new("agents' figures", FIGURES_EVERY, move || {
             let breakers = live.now().chain.status().into_iter().map(|it| (it.id, json!(it.breaker.state)));
             let mut figures = json!(tasks.stats());
             if let Some(figures) = figures.as_object_mut() {
@@ -101,12 +101,18 @@ impl AgentPlatform {
             }
             let (key, name) = ("metrics".to_owned(), "metrics".to_owned());
             let event = to_raw_value(&figures).map_err(|error| error.to_string()).map(|data| {
-                publisher.latest(Latest { channel: "agents:metrics".to_owned(), name, at: clock.now(), key, data });
+                publisher.publish_latest(LatestValue {
+                    channel: "agents:metrics".to_owned(),
+                    name,
+                    at: clock.now(),
+                    key,
+                    data,
+                });
             });
             std::future::ready(event)
         });
         let tasks = self.tasks.clone();
-        let sweep = Job::new("ended tasks", SWEEP_EVERY, move || {
+        let sweep = PeriodicJob::new("ended tasks", SWEEP_EVERY, move || {
             let tasks = tasks.clone();
             async move { tasks.sweep().await.map(drop).map_err(|error| error.to_string()) }
         });

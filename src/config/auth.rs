@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_identity::{BoundBearer, Hasher, Lifetimes, Policy, Rates};
+use muster_identity::{BoundBearer, Hasher, Lifetimes, Rates, RotationPolicy};
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -82,8 +82,8 @@ impl Auth {
         Hasher { m_kib: self.argon2_memory_kib, t: self.argon2_passes, p: self.argon2_lanes }
     }
 
-    pub fn policy(&self) -> Policy {
-        Policy {
+    pub fn policy(&self) -> RotationPolicy {
+        RotationPolicy {
             rotate_every: self.key_rotation_days * DAY,
             publish_ahead: self.key_publish_ahead_hours * 3600,
             longest_token: self.session_days * DAY,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix_rt::{Arbiter, ArbiterHandle};
 use muster_core::Clock;
 use muster_core::supervise::Tree;
-use muster_core::upkeep::Job;
+use muster_core::upkeep::PeriodicJob;
 use muster_memory::{IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change};
 use muster_models::LocalEmbedder;
 use muster_store::StoreHandle;
@@ -82,9 +82,9 @@ impl MemoryParts {
     }
 
     /// Returns the periodic job that deletes expired entries.
-    pub(crate) fn upkeep(&self) -> Job {
+    pub(crate) fn upkeep(&self) -> PeriodicJob {
         let entries = self.entries.clone();
-        Job::new("expired memory", SWEEP_EVERY, move || {
+        PeriodicJob::new("expired memory", SWEEP_EVERY, move || {
             let entries = entries.clone();
             async move { entries.sweep().await.map(drop).map_err(|error| error.to_string()) }
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use muster_core::health::{Probe, Verdict};
+use muster_core::health::{Probe, ProbeResult};
 use muster_core::page::PageAsk;
 use muster_core::principal::Permissions;
 use muster_core::principal::Viewer;
@@ -47,7 +47,7 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
             let (devices, geofences) = (devices.clone(), geofences.clone());
             async move {
                 match soon(devices.list(Default::default(), one())).await {
-                    Verdict::Healthy => followed(&geofences).await,
+                    ProbeResult::Healthy => followed(&geofences).await,
                     verdict => verdict,
                 }
             }
@@ -68,24 +68,26 @@ fn one() -> PageAsk {
 }
 
 /// Checks whether positions of devices are processed by the geofences.
-async fn followed(geofences: &Geofences) -> Verdict {
+async fn followed(geofences: &Geofences) -> ProbeResult {
     match geofences.waiting() {
-        waiting if waiting > PLACES => Verdict::Degraded(format!("{waiting} places wait to be looked at")),
+        waiting if waiting > PLACES => ProbeResult::Degraded(format!("{waiting} places wait to be looked at")),
         _ => soon(geofences.list(one())).await,
     }
 }
 
-fn down(error: &dyn Display) -> Verdict {
-    Verdict::Unhealthy(error.to_string())
+fn down(error: &dyn Display) -> ProbeResult {
+    ProbeResult::Unhealthy(error.to_string())
 }
 
 /// Checks whether an actor answers, and how fast.
-async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> Verdict {
+async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> ProbeResult {
     let begun = Instant::now();
     match asked.await {
         Err(error) => down(&error),
-        Ok(_) if begun.elapsed() > SOON => Verdict::Degraded(format!("an answer took over {} ms", SOON.as_millis())),
-        Ok(_) => Verdict::Healthy,
+        Ok(_) if begun.elapsed() > SOON => {
+            ProbeResult::Degraded(format!("an answer took over {} ms", SOON.as_millis()))
+        }
+        Ok(_) => ProbeResult::Healthy,
     }
 }
 
@@ -93,23 +95,23 @@ async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> Verdi
 ///
 /// # Errors
 /// What is wrong with the feed.
-async fn check_feed(feed: &Feed) -> Result<FeedStats, Verdict> {
+async fn check_feed(feed: &Feed) -> Result<FeedStats, ProbeResult> {
     let viewer = Viewer { id: "health".into(), permissions: Permissions::all() };
     let stats = match feed.stats().await {
         Err(error) => return Err(down(&error)),
         Ok(FeedStats { stuck: Some(why), .. }) => {
-            return Err(Verdict::Unhealthy(format!("events are not published and wait in the outbox: {why}")));
+            return Err(ProbeResult::Unhealthy(format!("events are not published and wait in the outbox: {why}")));
         }
         Ok(stats) => stats,
     };
     let begun = Instant::now();
     match feed.history("system", None, 1, viewer).await {
-        Err(error) => Err(Verdict::Unhealthy(format!("the history cannot be read: {error:?}"))),
+        Err(error) => Err(ProbeResult::Unhealthy(format!("the history cannot be read: {error:?}"))),
         Ok(_) if begun.elapsed() > SOON => {
-            Err(Verdict::Degraded(format!("an answer took over {} ms", SOON.as_millis())))
+            Err(ProbeResult::Degraded(format!("an answer took over {} ms", SOON.as_millis())))
         }
         Ok(_) if stats.unsettled > UNSETTLED => {
-            Err(Verdict::Degraded(format!("{} published events are still in the outbox", stats.unsettled)))
+            Err(ProbeResult::Degraded(format!("{} published events are still in the outbox", stats.unsettled)))
         }
         Ok(_) => Ok(stats),
     }
@@ -124,23 +126,25 @@ struct Slow {
 
 impl Slow {
     /// Checks whether connections have kept up since the last probe.
-    fn heard(&self, sockets: &Sockets, stats: &FeedStats) -> Verdict {
+    fn heard(&self, sockets: &Sockets, stats: &FeedStats) -> ProbeResult {
         let since = |seen: &AtomicU64, now: u64| now - seen.swap(now, Ordering::Relaxed).min(now);
         let evicted = since(&self.evicted, sockets.evicted());
         if since(&self.overflows, stats.overflows) > 0 {
-            return Verdict::Unhealthy("a thread of connections fell behind the feed, and they came again".to_owned());
+            return ProbeResult::Unhealthy(
+                "a thread of connections fell behind the feed, and they came again".to_owned(),
+            );
         }
         if evicted > EVICTED {
-            return Verdict::Degraded(format!("{evicted} slow consumers were cut off"));
+            return ProbeResult::Degraded(format!("{evicted} slow consumers were cut off"));
         }
-        Verdict::Healthy
+        ProbeResult::Healthy
     }
 }
 
-fn images(lacking: &[String]) -> Verdict {
+fn images(lacking: &[String]) -> ProbeResult {
     match lacking {
-        [] => Verdict::Healthy,
-        [one, ..] => Verdict::Degraded(format!(
+        [] => ProbeResult::Healthy,
+        [one, ..] => ProbeResult::Degraded(format!(
             "{} images are not in the firmware folder, such as {one}: put them back, or revoke the artifacts",
             lacking.len()
         )),

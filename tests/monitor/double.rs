@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster::agents::{AgentCommands, Controls};
-use muster_core::event::{Event, Publisher, Traits};
+use muster_core::event::{Event, EventAttributes, Publisher};
 use muster_core::principal::Permission;
 use muster_core::{Clock, Error, Kind};
 use muster_feed::{Denied, SnapshotAsk, SnapshotSource, StateItem};
@@ -54,16 +54,17 @@ impl Tasks {
 
     pub(super) fn tell(&self, id: &str, owner: &str, name: &str, data: &Value) {
         let channels = vec!["agents".to_owned(), format!("tasks:{id}")];
-        self.publisher.tell(vec![self.event(channels, owner, name, data)]);
+        self.publisher.publish_transient(vec![self.event(channels, owner, name, data)]);
     }
 
     pub(super) fn log(&self, id: &str, owner: &str, n: u64, text: &str) {
         let data = json!({ "n": n, "step": 0, "level": "info", "text": text });
-        self.publisher.tell(vec![self.event(vec![format!("tasks:{id}:logs")], owner, "log", &data).conflated()]);
+        self.publisher
+            .publish_transient(vec![self.event(vec![format!("tasks:{id}:logs")], owner, "log", &data).conflated()]);
     }
 
     fn event(&self, channels: Vec<String>, owner: &str, name: &str, data: &Value) -> Event {
-        let traits = Traits { owner: Some(owner.into()), ..Traits::default() };
+        let traits = EventAttributes { owner: Some(owner.into()), ..EventAttributes::default() };
         Event::new(name, self.clock.now(), channels, data).with(traits)
     }
 

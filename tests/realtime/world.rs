@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_core::event::{Event, Traits};
+use muster_core::event::{Event, EventAttributes};
 use muster_feed::{Denied, SnapshotAsk, SnapshotSource, StateItem};
 use serde_json::{Value, json, value::to_raw_value};
 
@@ -42,10 +42,16 @@ pub(crate) fn server_on(lane: &str, settings: &str) -> Muster {
 
 /// Tells of something on these channels.
 pub(crate) fn tell(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
-    tell_with(muster, channels, name, data, Traits::default())
+    tell_with(muster, channels, name, data, EventAttributes::default())
 }
 
-pub(crate) fn tell_with(muster: &Muster, channels: &[&str], name: &str, data: Value, traits: Traits) -> String {
+pub(crate) fn tell_with(
+    muster: &Muster,
+    channels: &[&str],
+    name: &str,
+    data: Value,
+    traits: EventAttributes,
+) -> String {
     let channels = channels.iter().map(|channel| (*channel).to_owned()).collect();
     let event = Event::new(name, muster.app.clock.now(), channels, &data).with(traits);
     let id = event.id.clone();

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use muster_core::Millis;
-use muster_core::event::{Event, Latest};
+use muster_core::event::{Event, LatestValue};
 
 /// Writes the frames of one thing on its channels: what they have in common is made once, and its data is copied, never
 /// parsed.
@@ -18,7 +18,7 @@ impl Framer {
         Self::new(&event.name, event.at, Some(&event.id), event.data.get())
     }
 
-    pub(super) fn of_latest(value: &Latest) -> Self {
+    pub(super) fn of_latest(value: &LatestValue) -> Self {
         Self::new(&value.name, value.at, None, value.data.get())
     }
 

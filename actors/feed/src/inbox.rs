@@ -10,7 +10,7 @@ use crossbeam_queue::{ArrayQueue, SegQueue};
 use tokio::sync::Notify;
 
 use super::{ConnId, Denied, ShardId, StateItem, SubscribeAsk};
-use muster_core::event::{Event, Latest, Loss, Publish, Review};
+use muster_core::event::{ChannelRestriction, DropPolicy, Event, LatestValue, Publish};
 use muster_core::principal::Viewer;
 
 /// One thing that waits.
@@ -32,7 +32,7 @@ pub(super) enum Input {
     /// The thing that the channel was about is gone.
     Closed(String, &'static str),
     /// Fewer may follow a channel.
-    Review(Review),
+    ChannelRestriction(ChannelRestriction),
     /// What the one behind a connection may has changed.
     Viewer(ShardId, ConnId, Viewer),
 }
@@ -41,10 +41,10 @@ pub(super) enum Input {
 #[derive(Debug)]
 pub(super) struct Inbox {
     inputs: SegQueue<Input>,
-    latest: ArrayQueue<Latest>,
+    latest: ArrayQueue<LatestValue>,
     /// Those of `inputs` once more: they overtake what waits, so that no event which comes from the outbox, however early,
     /// overtakes them. In their place among the inputs they end what was asked for before.
-    reviews: SegQueue<Review>,
+    reviews: SegQueue<ChannelRestriction>,
     events: AtomicUsize,
     asks: AtomicUsize,
     /// Events were turned away; until the hub comes to that place all are, so that none overtakes another.
@@ -132,11 +132,11 @@ impl Inbox {
     }
 
     /// Takes the newest values that wait, oldest first.
-    pub(super) fn values(&self) -> Vec<Latest> {
+    pub(super) fn values(&self) -> Vec<LatestValue> {
         (0..self.latest.len()).map_while(|_| self.latest.pop()).collect()
     }
 
-    pub(super) fn review(&self) -> Option<Review> {
+    pub(super) fn review(&self) -> Option<ChannelRestriction> {
         self.reviews.pop()
     }
 
@@ -184,12 +184,12 @@ impl Publish for Inbox {
         self.wake.notify_one();
     }
 
-    fn tell(&self, events: Vec<Event>) {
+    fn publish_transient(&self, events: Vec<Event>) {
         for event in events {
             let most = match event.loss {
-                Loss::Never => self.max_events,
+                DropPolicy::Never => self.max_events,
                 // They leave room for those that must not be lost.
-                Loss::Conflated => self.max_events / 2,
+                DropPolicy::Conflated => self.max_events / 2,
             };
             if self.told.fetch_add(1, Ordering::AcqRel) < most {
                 self.inputs.push(Input::Told(event));
@@ -197,23 +197,23 @@ impl Publish for Inbox {
             }
             self.told.fetch_sub(1, Ordering::AcqRel);
             self.told_lost.fetch_add(1, Ordering::Relaxed);
-            if event.loss == Loss::Never {
+            if event.loss == DropPolicy::Never {
                 self.lose();
             }
         }
         self.wake.notify_one();
     }
 
-    fn told_less(&self) {
+    fn mark_lost(&self) {
         self.lose();
     }
 
-    fn review(&self, review: Review) {
+    fn restrict(&self, review: ChannelRestriction) {
         self.reviews.push(review.clone());
-        self.push(Input::Review(review));
+        self.push(Input::ChannelRestriction(review));
     }
 
-    fn latest(&self, value: Latest) {
+    fn publish_latest(&self, value: LatestValue) {
         if self.latest.force_push(value).is_some() {
             self.values_lost.fetch_add(1, Ordering::Relaxed);
         }

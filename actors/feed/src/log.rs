@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use muster_core::Millis;
-use muster_core::event::{Event, Loss, Priority, Traits};
+use muster_core::event::{DropPolicy, Event, EventAttributes, Priority};
 
 /// The format of what follows it; the low bits of the same byte say which part of a batch a frame is.
 const VERSION: u8 = 1 << 2;
@@ -19,7 +19,7 @@ struct Line<'a> {
     told: Millis,
     at: Millis,
     name: &'a str,
-    traits: Traits,
+    traits: EventAttributes,
     priority: Priority,
     data: &'a str,
     #[serde(borrow)]
@@ -159,7 +159,7 @@ fn told(line: Line<'_>) -> Option<Told> {
         data: RawValue::from_string(line.data.to_owned()).ok()?,
         traits: line.traits,
         priority: line.priority,
-        loss: Loss::Never,
+        loss: DropPolicy::Never,
     };
     Some(Told { event, told: line.told, offsets })
 }

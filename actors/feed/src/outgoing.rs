@@ -77,16 +77,16 @@ mod tests {
     use super::super::Publication;
     use super::*;
     use muster_core::Millis;
-    use muster_core::event::{Loss, Traits};
+    use muster_core::event::{DropPolicy, EventAttributes};
 
     fn publication(channel: u8, offset: u64, priority: Priority) -> Delivery {
         Delivery::Publication(Arc::new(Publication {
             channel: channel.to_string().into(),
             offset,
             name: "e".into(),
-            traits: Traits::default(),
+            traits: EventAttributes::default(),
             priority,
-            loss: Loss::Never,
+            loss: DropPolicy::Never,
             at: Millis(0),
             json: Bytes::new(),
         }))

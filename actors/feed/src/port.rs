@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::{Denied, StateItem};
 use muster_core::Millis;
-use muster_core::event::{Loss, Priority, Traits};
+use muster_core::event::{DropPolicy, EventAttributes, Priority};
 use muster_core::principal::Viewer;
 
 /// Names a shard.
@@ -30,10 +30,10 @@ pub struct Publication {
     pub offset: u64,
     /// `incident.updated`, and what else filters look at.
     pub name: Arc<str>,
-    pub traits: Traits,
+    pub traits: EventAttributes,
     pub priority: Priority,
     /// What becomes of it where a reader is too slow.
-    pub loss: Loss,
+    pub loss: DropPolicy,
     pub at: Millis,
     /// The frame's text: `{"ch":…,"off":…,"ev":…,"ts":…,"eid":…,"data":…}`.
     pub json: Bytes,

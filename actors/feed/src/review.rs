@@ -7,15 +7,15 @@ use super::actor::Hub;
 use super::asks::Asked;
 use super::subscribe::Waiting;
 use super::subscriptions::Seat;
-use muster_core::event::Review;
+use muster_core::event::ChannelRestriction;
 use muster_core::principal::Viewer;
 
 /// What is told to those whose rights do not reach any more.
 const REVOKED: &str = "permission_revoked";
 
 impl Hub {
-    pub(super) fn review(&mut self, review: &Review) {
-        for seat in self.subscriptions.others(&review.channel, |viewer| review.lets(viewer)) {
+    pub(super) fn review(&mut self, review: &ChannelRestriction) {
+        for seat in self.subscriptions.others(&review.channel, |viewer| review.allows(viewer)) {
             self.end(seat, &review.channel, review.reason);
         }
     }
@@ -26,7 +26,7 @@ impl Hub {
             let Some(rule) = self.parts.rules.find(&channel) else { continue };
             if rule.needs_a_word() {
                 let until = self.born.elapsed() + self.limits().snapshot_patience;
-                self.ask(Asked::new(Waiting::Review { seat, channel, viewer: viewer.clone() }, until));
+                self.ask(Asked::new(Waiting::ChannelRestriction { seat, channel, viewer: viewer.clone() }, until));
             }
         }
     }

@@ -44,7 +44,7 @@ pub enum Audience {
     /// Besides everyone with the permission the thing itself, whose identifier stands in the channel's name.
     Itself,
     /// Besides everyone with the permission API keys, and people with this other one: of the channel's events they are
-    /// told those whose owner they are ([`Traits::owner`](super::Traits)). Of newest values, which have no owner, all.
+    /// told those whose owner they are ([`EventAttributes::owner`](super::Traits)). Of newest values, which have no owner, all.
     Owners(Permission),
 }
 

@@ -23,7 +23,7 @@ pub(super) enum Waiting {
     Subscribe(SubscribeAsk),
     History(AskHistory, oneshot::Sender<Result<HistoryPage, Refused>>),
     /// Whether a subscription that stands still may.
-    Review {
+    ChannelRestriction {
         seat: Seat,
         channel: Arc<str>,
         viewer: Viewer,
@@ -35,7 +35,7 @@ impl Waits for Waiting {
         match self {
             Self::Subscribe(ask) => Some((ask.shard, ask.conn)),
             Self::History(..) => None,
-            Self::Review { seat, .. } => Some(*seat),
+            Self::ChannelRestriction { seat, .. } => Some(*seat),
         }
     }
 
@@ -43,7 +43,7 @@ impl Waits for Waiting {
         match self {
             Self::Subscribe(ask) => &ask.channel,
             Self::History(ask, _) => &ask.channel,
-            Self::Review { channel, .. } => channel,
+            Self::ChannelRestriction { channel, .. } => channel,
         }
     }
 }
@@ -88,7 +88,7 @@ impl Hub {
         let (channel, viewer) = match &asked.waiting {
             Waiting::Subscribe(ask) => (ask.channel.clone(), ask.viewer.clone()),
             Waiting::History(ask, _) => (ask.channel.clone(), ask.viewer.clone()),
-            Waiting::Review { channel, viewer, .. } => (channel.as_ref().to_owned(), viewer.clone()),
+            Waiting::ChannelRestriction { channel, viewer, .. } => (channel.as_ref().to_owned(), viewer.clone()),
         };
         let source = self.parts.shared.source(&channel).filter(|_| self.asks.len() < self.limits().snapshots);
         match source {
@@ -113,8 +113,8 @@ impl Hub {
         }
         match (asked.waiting, state) {
             (waiting, Err(Denied::Unavailable)) => self.refuse_unavailable(waiting),
-            (Waiting::Review { seat, channel, .. }, Err(_)) => self.revoked(seat, &channel),
-            (Waiting::Review { .. }, Ok(_)) => {}
+            (Waiting::ChannelRestriction { seat, channel, .. }, Err(_)) => self.revoked(seat, &channel),
+            (Waiting::ChannelRestriction { .. }, Ok(_)) => {}
             (Waiting::Subscribe(ask), Err(denied)) => self.refuse(&ask, Refused::Denied(denied)),
             (Waiting::Subscribe(ask), Ok(state)) => match self.parts.rules.find(&ask.channel).copied() {
                 Some(rule) => self.seat(ask, &rule, Some(state)),
@@ -133,7 +133,7 @@ impl Hub {
         match waiting {
             Waiting::Subscribe(ask) => self.refuse(&ask, Refused::Denied(Denied::Unavailable)),
             Waiting::History(_, answer) => drop(answer.send(Err(Refused::Denied(Denied::Unavailable)))),
-            Waiting::Review { seat, channel, .. } => self.revoked(seat, &channel),
+            Waiting::ChannelRestriction { seat, channel, .. } => self.revoked(seat, &channel),
         }
     }
 

@@ -12,7 +12,7 @@ use super::histories::Pool;
 use super::load::publication;
 use super::log::Writer;
 use super::{ChannelKind, Delivery, record};
-use muster_core::event::{Event, Latest, Loss};
+use muster_core::event::{DropPolicy, Event, LatestValue};
 
 /// An event of a batch, with its places.
 struct Staged {
@@ -114,7 +114,7 @@ impl Hub {
         let mut places = Vec::with_capacity(event.channels.len());
         for name in &event.channels {
             // Nobody has a position in a channel that is not in memory, so nobody misses what may be left out.
-            if event.loss == Loss::Conflated && self.histories.get(name).is_none() {
+            if event.loss == DropPolicy::Conflated && self.histories.get(name).is_none() {
                 continue;
             }
             match self.open(name) {
@@ -150,7 +150,7 @@ impl Hub {
     }
 
     /// Takes newest values; only what somebody subscribes to is made into a frame.
-    pub(super) fn tell_latest(&mut self, values: Vec<Latest>) {
+    pub(super) fn tell_latest(&mut self, values: Vec<LatestValue>) {
         for value in newest(values) {
             let known = self.latests.get_mut(&value.channel).is_some();
             let rule = || self.parts.rules.find(&value.channel).is_some_and(|rule| rule.kind == ChannelKind::Latest);
@@ -175,7 +175,7 @@ impl Hub {
 }
 
 /// Of the values of one key the last, in their order.
-fn newest(values: Vec<Latest>) -> Vec<Latest> {
+fn newest(values: Vec<LatestValue>) -> Vec<LatestValue> {
     let mut seen = HashSet::new();
     let mut last: Vec<bool> = values.iter().rev().map(|value| seen.insert((&*value.channel, &*value.key))).collect();
     last.reverse();

@@ -74,7 +74,7 @@ impl Hub {
             Input::Gone(shard, conn) => self.gone((shard, conn)),
             Input::Detached(shard) => self.detached(shard),
             Input::Closed(channel, reason) => self.close(&channel, reason),
-            Input::Review(review) => self.review(&review),
+            Input::ChannelRestriction(review) => self.review(&review),
             Input::Viewer(shard, conn, viewer) => self.looks_anew((shard, conn), &viewer),
         }
     }

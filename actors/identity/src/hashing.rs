@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use muster_auth::password::{Hasher, Verdict};
+use muster_auth::password::{Hasher, PasswordMatch};
 use tokio::sync::Semaphore;
 
 use super::users::Phc;
@@ -73,8 +73,8 @@ impl HashingPool {
             let known = stored.is_some();
             let stored = stored.unwrap_or_else(|| pool.dummy.clone());
             match pool.hasher.verify(&password, &stored.0) {
-                Verdict::Match if known => Ok(Checked::Right(None)),
-                Verdict::MatchRehash if known => Ok(Checked::Right(Some(hash(&pool.hasher, &password)?))),
+                PasswordMatch::Match if known => Ok(Checked::Right(None)),
+                PasswordMatch::MatchRehash if known => Ok(Checked::Right(Some(hash(&pool.hasher, &password)?))),
                 _ => Ok(Checked::Wrong),
             }
         })

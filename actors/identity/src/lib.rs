@@ -22,7 +22,7 @@ mod users;
 pub use caller::{By, Person, lacks};
 pub use device::DeviceDirectory;
 pub use muster_auth::dpop::{BoundBearer, Scheme};
-pub use muster_auth::keys::{Change, Policy};
+pub use muster_auth::keys::{RotationPolicy, SigningKeyChange};
 pub use muster_auth::password::Hasher;
 pub use registry::Created;
 pub use service::{Admitted, FIRST_EMAIL, Identity, IdentityOptions, Login, proof_required};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, AtomicResponse, Context, Handler, Message, WrapFuture};
-use muster_auth::{Change, KeyRing, KeySet, Policy};
+use muster_auth::{KeyRing, KeySet, RotationPolicy, SigningKeyChange};
 use muster_store::{Batch, StoreHandle};
 use serde_json::json;
 use tokio::sync::watch;
@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub(super) struct SigningOptions {
     pub folder: PathBuf,
-    pub policy: Policy,
+    pub policy: RotationPolicy,
     pub store: StoreHandle,
     pub clock: Clock,
     pub publish: watch::Sender<Option<Arc<KeySet>>>,
@@ -35,7 +35,7 @@ pub(super) struct Signing {
 
 /// Makes the next key, which signs once every verifier had time to learn of it.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<Change>, Error>")]
+#[rtype(result = "Result<Vec<SigningKeyChange>, Error>")]
 pub(super) struct Rotate {
     pub by: By,
 }
@@ -71,15 +71,19 @@ impl Actor for Signing {
 
 impl Signing {
     /// Publishes the keys as they are now, and notes what has changed.
-    fn took(&self, changes: &[Change], by: &By) -> Result<impl Future<Output = Result<(), Error>> + use<>, Error> {
+    fn took(
+        &self,
+        changes: &[SigningKeyChange],
+        by: &By,
+    ) -> Result<impl Future<Output = Result<(), Error>> + use<>, Error> {
         self.options.publish.send_replace(Some(self.ring.set()));
         let mut batch = Batch::default();
         for change in changes {
             let (action, kid) = match change {
-                Change::Published { kid, .. } => ("signing_key_published", kid),
-                Change::Promoted { kid, .. } => ("signing_key_promoted", kid),
-                Change::Dropped { kid } => ("signing_key_dropped", kid),
-                Change::Revoked { kid } => ("signing_key_revoked", kid),
+                SigningKeyChange::Published { kid, .. } => ("signing_key_published", kid),
+                SigningKeyChange::Promoted { kid, .. } => ("signing_key_promoted", kid),
+                SigningKeyChange::Dropped { kid } => ("signing_key_dropped", kid),
+                SigningKeyChange::Revoked { kid } => ("signing_key_revoked", kid),
             };
             tracing::info!(action, %kid, "signing keys changed");
             batch.ops.push(AuditEntry::new(self.options.clock.now(), by.id(), action, kid, json!(null)).op()?);
@@ -90,7 +94,7 @@ impl Signing {
 }
 
 impl Handler<Rotate> for Signing {
-    type Result = AtomicResponse<Self, Result<Vec<Change>, Error>>;
+    type Result = AtomicResponse<Self, Result<Vec<SigningKeyChange>, Error>>;
 
     fn handle(&mut self, Rotate { by }: Rotate, _: &mut Context<Self>) -> Self::Result {
         let now = self.options.clock.now().seconds();

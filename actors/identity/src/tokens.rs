@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_auth::dpop::{self, BoundBearer, Expected, JtiLimits, JtiStore, Proof, Scheme};
-use muster_auth::{AccessClaims, Confirmation, Expect, KeySet, RefreshClaims, TokenCache, Typ, mint, verify};
+use muster_auth::{
+    AccessClaims, Confirmation, KeySet, RefreshClaims, TokenCache, TokenRequirements, TokenType, mint, verify,
+};
 use tokio::sync::watch;
 
 use super::sessions::{Lifetimes, Presented, SessionRecord};
@@ -80,7 +82,7 @@ impl Tokens {
         let expires_in = self.lifetimes.access.as_secs();
         let access = AccessClaims {
             iss: self.issuer.clone(),
-            aud: Typ::Access.audience().to_owned(),
+            aud: TokenType::Access.audience().to_owned(),
             sub: user.id.clone(),
             sid: session.id.clone(),
             jti: family.access_jti(),
@@ -93,7 +95,7 @@ impl Tokens {
         };
         let refresh = RefreshClaims {
             iss: self.issuer.clone(),
-            aud: Typ::Refresh.audience().to_owned(),
+            aud: TokenType::Refresh.audience().to_owned(),
             sub: user.id.clone(),
             sid: session.id.clone(),
             fam: family.fam.clone(),
@@ -105,8 +107,8 @@ impl Tokens {
         };
         let internal = |error: muster_auth::token::MintError| Error::new(Kind::Internal, error.to_string());
         Ok(LoggedIn {
-            token: mint(&keys, Typ::Access, &access).map_err(internal)?,
-            refresh_token: mint(&keys, Typ::Refresh, &refresh).map_err(internal)?,
+            token: mint(&keys, TokenType::Access, &access).map_err(internal)?,
+            refresh_token: mint(&keys, TokenType::Refresh, &refresh).map_err(internal)?,
             expires_in,
             user,
             session_id: session.id.clone(),
@@ -123,7 +125,7 @@ impl Tokens {
         let (keys, at) = (self.keys()?, now.seconds());
         let claims = AccessClaims {
             iss: self.issuer.clone(),
-            aud: Typ::Access.audience().to_owned(),
+            aud: TokenType::Access.audience().to_owned(),
             sub: "health".to_owned(),
             sid: "health".to_owned(),
             jti: "health".to_owned(),
@@ -135,8 +137,8 @@ impl Tokens {
             cnf: None,
         };
         let broken = |what: String| Error::new(Kind::Internal, what);
-        let token = mint(&keys, Typ::Access, &claims).map_err(|error| broken(error.to_string()))?;
-        let take = |token: &str| verify::<AccessClaims>(&keys, token, Expect::access(&self.issuer), at);
+        let token = mint(&keys, TokenType::Access, &claims).map_err(|error| broken(error.to_string()))?;
+        let take = |token: &str| verify::<AccessClaims>(&keys, token, TokenRequirements::access(&self.issuer), at);
         take(&token).map_err(|error| broken(format!("a token that was signed here is refused: {error}")))?;
         let (signed, signature) = token.rsplit_once('.').unwrap_or_default();
         let other = if signature.starts_with('A') { "B" } else { "A" };
@@ -152,7 +154,7 @@ impl Tokens {
         if let Some(claims) = self.cache.get(token, now.seconds()) {
             return Ok(claims);
         }
-        let expected = Expect::access(&self.issuer);
+        let expected = TokenRequirements::access(&self.issuer);
         let claims: AccessClaims = verify(&*self.keys()?, token, expected, now.seconds()).map_err(invalid)?;
         let claims = Arc::new(claims);
         self.cache.insert(token, Arc::clone(&claims), claims.exp);
@@ -162,7 +164,7 @@ impl Tokens {
     /// Verifies a refresh token and returns its content; `jkt` is the thumbprint of the key that the request proved to
     /// hold.
     pub fn refresh(&self, token: &str, jkt: Option<String>, now: Millis) -> Result<Presented, Error> {
-        let expected = Expect::refresh(&self.issuer);
+        let expected = TokenRequirements::refresh(&self.issuer);
         let claims: RefreshClaims = verify(&*self.keys()?, token, expected, now.seconds()).map_err(invalid)?;
         Ok(Presented { sid: claims.sid, fam: claims.fam, generation: claims.generation, jti: claims.jti, jkt })
     }

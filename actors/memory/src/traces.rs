@@ -48,7 +48,7 @@ pub(super) fn part(store: &StoreHandle, owner: &Owner, stage: &Stage) -> Result<
         Stage::Entries => entries(store, owner),
         Stage::Changes(from) => changes(store, owner, from.clone()),
         Stage::Answers(from) => {
-            let (ops, next) = idempotency::kept_of(store, owner.as_str(), from.clone(), is_ours)?;
+            let (ops, next) = idempotency::delete_ops_of(store, owner.as_str(), from.clone(), is_ours)?;
             let next = next.map_or(Stage::Figures, |from| Stage::Answers(Some(from)));
             Ok(Part { ops, forgotten: Forgotten::default(), next })
         }

@@ -13,7 +13,7 @@ use actix_rt::Arbiter;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use muster_core::Clock;
-use muster_core::event::{Event, Latest, Publish, Review};
+use muster_core::event::{ChannelRestriction, Event, LatestValue, Publish};
 use muster_core::supervise::Tree;
 use muster_identity::By;
 use muster_store::{Options, SledStore, StoreHandle};
@@ -36,13 +36,13 @@ struct Nobody;
 impl Publish for Nobody {
     fn publish(&self, _: Vec<Event>) {}
 
-    fn tell(&self, _: Vec<Event>) {}
+    fn publish_transient(&self, _: Vec<Event>) {}
 
-    fn review(&self, _: Review) {}
+    fn restrict(&self, _: ChannelRestriction) {}
 
-    fn told_less(&self) {}
+    fn mark_lost(&self) {}
 
-    fn latest(&self, _: Latest) {}
+    fn publish_latest(&self, _: LatestValue) {}
 }
 
 /// Agents of one step: `noop` does nothing, `log` logs for ever.

@@ -2,7 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_identity::Change;
+use muster_identity::SigningKeyChange;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,13 +58,13 @@ pub struct KeyChange {
     pub use_from: Option<u64>,
 }
 
-impl From<Change> for KeyChange {
-    fn from(change: Change) -> Self {
+impl From<SigningKeyChange> for KeyChange {
+    fn from(change: SigningKeyChange) -> Self {
         let (change, kid, use_from) = match change {
-            Change::Published { kid, use_from } => ("published", kid, Some(use_from)),
-            Change::Promoted { kid, .. } => ("promoted", kid, None),
-            Change::Dropped { kid } => ("dropped", kid, None),
-            Change::Revoked { kid } => ("revoked", kid, None),
+            SigningKeyChange::Published { kid, use_from } => ("published", kid, Some(use_from)),
+            SigningKeyChange::Promoted { kid, .. } => ("promoted", kid, None),
+            SigningKeyChange::Dropped { kid } => ("dropped", kid, None),
+            SigningKeyChange::Revoked { kid } => ("revoked", kid, None),
         };
         Self { change, kid, use_from }
     }

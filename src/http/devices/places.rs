@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use muster_core::{Error, Kind};
-use muster_geo::{HALF_AROUND_M, Point};
+use muster_geo::{MAX_DISTANCE_M, Point};
 use serde_json::json;
 
 use super::body::{AreaBody, NearQuery};
@@ -28,7 +28,7 @@ pub async fn near(
     if radius < 0.0 {
         return Err(Error::field(Kind::Invalid, &["query", "r_m"], "must not be negative", json!(radius)).into());
     }
-    let near = app.devices.near(Point::new(lon, lat), radius.min(HALF_AROUND_M), limit).await?;
+    let near = app.devices.near(Point::new(lon, lat), radius.min(MAX_DISTANCE_M), limit).await?;
     let near = near.iter().map(|(device, distance_m)| json!({ "device": device, "distance_m": distance_m }));
     Ok(envelope::data(json!({ "devices": near.collect::<Vec<_>>() })))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_core::event::Traits;
+use muster_core::event::EventAttributes;
 use serde::{Deserialize, Serialize};
 
 /// West, south, east, north, in degrees. West greater than east crosses the antimeridian.
@@ -68,7 +68,7 @@ impl Filter {
     }
 
     /// Returns whether an event with this name passes.
-    pub fn passes(&self, name: &str, traits: &Traits) -> bool {
+    pub fn passes(&self, name: &str, traits: &EventAttributes) -> bool {
         self.types.as_ref().is_none_or(|types| types.iter().any(|wanted| wanted == name))
             && self.owner.as_ref().is_none_or(|owner| traits.owner.as_ref() == Some(owner))
             && self.min_severity.is_none_or(|least| traits.severity.is_some_and(|severity| severity >= least))
@@ -104,8 +104,8 @@ mod tests {
         serde_json::from_str::<FilterAsk>(json).unwrap().checked()
     }
 
-    fn at(bbox: Box4) -> Traits {
-        Traits { bbox: Some(bbox), ..Traits::default() }
+    fn at(bbox: Box4) -> EventAttributes {
+        EventAttributes { bbox: Some(bbox), ..EventAttributes::default() }
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_an_event_does_not_say_no_filter_lets_through() {
         let severe = checked(r#"{"min_severity":"Severe"}"#).unwrap();
-        let of = |severity| Traits { severity, ..Traits::default() };
+        let of = |severity| EventAttributes { severity, ..EventAttributes::default() };
         assert!(severe.passes("x", &of(Some(3))) && severe.passes("x", &of(Some(4))));
         assert!(!severe.passes("x", &of(Some(2))) && !severe.passes("x", &of(None)));
         let boxed = checked(r#"{"bbox":[-180,-90,180,90]}"#).unwrap();

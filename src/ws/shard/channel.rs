@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use muster_core::event::Loss;
+use muster_core::event::DropPolicy;
 use muster_feed::{Position, Publication};
 use slab::Slab;
 
@@ -247,7 +247,7 @@ pub(super) enum Backlog {
 
 impl Entry {
     fn may_be_left_out(&self) -> bool {
-        self.publication.loss == Loss::Conflated
+        self.publication.loss == DropPolicy::Conflated
     }
 }
 
@@ -275,7 +275,7 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use muster_core::Millis;
-    use muster_core::event::{Loss, Priority, Traits};
+    use muster_core::event::{DropPolicy, EventAttributes, Priority};
     use proptest::prelude::*;
 
     use super::*;
@@ -285,9 +285,9 @@ mod tests {
             channel: "c".into(),
             offset,
             name: name.into(),
-            traits: Traits::default(),
+            traits: EventAttributes::default(),
             priority: Priority::Normal,
-            loss: if name == "log" { Loss::Conflated } else { Loss::Never },
+            loss: if name == "log" { DropPolicy::Conflated } else { DropPolicy::Never },
             at: Millis(0),
             json: Bytes::from_static(b"{}"),
         })
@@ -311,12 +311,12 @@ mod tests {
             let mut channel = channel();
             let members = [channel.join(0, None), channel.join(1, only("a").map(Box::new)), channel.join(2, only("b").map(Box::new))];
             let mut got = [Vec::new(), Vec::new(), Vec::new()];
-            let mut told = Vec::new();
+            let mut published = Vec::new();
             for (who, publishes) in steps {
                 if publishes {
                     let name = if who == 0 { "a" } else { "b" };
-                    told.push(name);
-                    channel.take(publication(told.len() as u64, name), Bytes::from_static(b"x"), &mut Vec::new());
+                    published.push(name);
+                    channel.take(publication(published.len() as u64, name), Bytes::from_static(b"x"), &mut Vec::new());
                 } else if let Some(NextItem::Entry(entry)) = channel.next(members[who]) {
                     got[who].push(entry.publication.offset);
                 }
@@ -326,11 +326,11 @@ mod tests {
                 while let Some(NextItem::Entry(entry)) = channel.next(members[who]) {
                     got[who].push(entry.publication.offset);
                 }
-                let wanted: Vec<u64> = told.iter().enumerate()
+                let wanted: Vec<u64> = published.iter().enumerate()
                     .filter(|(_, name)| who == 0 || **name == ["", "a", "b"][who])
                     .map(|(at, _)| at as u64 + 1).collect();
                 prop_assert_eq!(&got[who], &wanted);
-                prop_assert_eq!(channel.position(members[who]).offset, told.len() as u64);
+                prop_assert_eq!(channel.position(members[who]).offset, published.len() as u64);
             }
             prop_assert!(channel.is_level() && channel.entries.is_empty() && channel.bytes == 0);
         }

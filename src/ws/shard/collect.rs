@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use muster_core::Millis;
-use muster_core::event::Loss;
+use muster_core::event::DropPolicy;
 use muster_feed::ConnId;
 
 use super::channel::{Channel, NextItem};
@@ -99,7 +99,7 @@ fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: SubscriptionRef, o
             }
             Some(NextItem::LeftOut(from, to)) => out.push(conn.framing.left_out(&name, from, to)),
             Some(NextItem::Entry(entry)) => {
-                if entry.publication.loss == Loss::Never {
+                if entry.publication.loss == DropPolicy::Never {
                     conn.behind_frames = conn.behind_frames.saturating_sub(1);
                     conn.behind_bytes = conn.behind_bytes.saturating_sub(entry.frame.len());
                 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use muster_core::Millis;
-use muster_core::event::{Loss, Priority};
+use muster_core::event::{DropPolicy, Priority};
 use muster_feed::{ConnId, Delivery, Publication};
 
 use super::channel::{Backlog, NextItem, Value};
@@ -82,8 +82,8 @@ impl Table {
         let frame = wire::framed(&publication.json);
         // Publications that may be skipped do not make a reader slow.
         let (counts, length) = match publication.loss {
-            Loss::Never => (1, frame.len()),
-            Loss::Conflated => (0, 0),
+            DropPolicy::Never => (1, frame.len()),
+            DropPolicy::Conflated => (0, 0),
         };
         let mut got = Vec::new();
         channel.take(publication, frame, &mut got);

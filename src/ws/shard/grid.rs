@@ -97,7 +97,7 @@ mod tests {
                 grid.add(member, one);
             }
             let near = grid.near(&place);
-            let traits = muster_core::event::Traits { bbox: Some(place), ..Default::default() };
+            let traits = muster_core::event::EventAttributes { bbox: Some(place), ..Default::default() };
             for (member, one) in boxes.iter().enumerate() {
                 let filter = Filter { bbox: Some(*one), ..Filter::default() };
                 prop_assert!(near.contains(&member) || !filter.passes("x", &traits), "{:?} {:?}", one, place);

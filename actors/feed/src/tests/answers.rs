@@ -1,7 +1,7 @@
 //! What subscribers are answered, and what they get from then on.
 
 use super::*;
-use muster_core::event::{Event, Latest, Review};
+use muster_core::event::{ChannelRestriction, Event, LatestValue};
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
 
@@ -175,7 +175,13 @@ fn only_the_newest_values_are_told() {
         let put = |number: u64| {
             let data = serde_json::value::to_raw_value(&json!({ "n": number })).unwrap();
             let (name, key) = ("device.telemetry".to_owned(), "battery".to_owned());
-            feed.publisher().latest(Latest { channel: channel.to_owned(), name, at: test_world::START, key, data });
+            feed.publisher().publish_latest(LatestValue {
+                channel: channel.to_owned(),
+                name,
+                at: test_world::START,
+                key,
+                data,
+            });
         };
         (1..=50).for_each(put);
         feed.subscribe(SubscribeAsk { snapshot: true, ..ask(id, 1, channel, None) }).unwrap();
@@ -246,7 +252,7 @@ fn who_loses_sight_of_a_channel_is_told_so_and_gets_nothing_that_comes_then() {
         feed.subscribe(SubscribeAsk { conn: ConnId(3), ..ask(id, 3, channel, None) }).unwrap();
         source.asked().await.reply.send(Ok(Vec::new()));
         let only = |viewer: &Viewer| *viewer.id == *"usr_2";
-        feed.publisher().review(Review::new(channel.to_owned(), "withdrawn", only));
+        feed.publisher().restrict(ChannelRestriction::new(channel.to_owned(), "withdrawn", only));
         site.tell(&feed, events(channel, 1..=1)).await;
         shard.reaches(channel, 1).await;
         assert_eq!((ends(&shard, 1), ends(&shard, 2), ends(&shard, 3)), (vec!["withdrawn"], vec![], vec!["withdrawn"]));

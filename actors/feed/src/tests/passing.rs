@@ -1,13 +1,13 @@
 //! Events that are told without an outbox: cheap, bounded, and honest about what is lost.
 
-use muster_core::event::{Event, Latest, Traits};
+use muster_core::event::{Event, EventAttributes, LatestValue};
 use muster_core::principal::Viewer;
 use std::time::Duration;
 
 use super::*;
 
 fn told(channels: &[&str], number: u64, owner: &str) -> Event {
-    event(channels, number).with(Traits { owner: Some(owner.into()), ..Traits::default() })
+    event(channels, number).with(EventAttributes { owner: Some(owner.into()), ..EventAttributes::default() })
 }
 
 fn key(id: &str) -> Viewer {
@@ -28,7 +28,7 @@ fn what_is_told_reaches_its_followers_in_order_and_leaves_nothing_behind() {
         let (shard, id) = Shard::attach(&feed);
         let before = seated(&feed, &shard, ask(id, 1, "agents", None)).await.position;
         let frames = feed.stats().await.unwrap().journal.last;
-        feed.publisher().tell((1..=300).map(|n| told(&["agents", "tasks:task_1"], n, "key_1")).collect());
+        feed.publisher().publish_transient((1..=300).map(|n| told(&["agents", "tasks:task_1"], n, "key_1")).collect());
         shard.reaches("agents", 300).await;
         assert_eq!(shard.numbers("agents"), (1..=300).collect::<Vec<_>>());
         let stats = feed.stats().await.unwrap();
@@ -53,14 +53,15 @@ fn channels_of_single_things_go_with_their_history_and_no_old_position_is_good_f
             source.asked().await.reply.send(Ok(vec![item(1)]));
             shard.answered(tag).await.unwrap()
         };
-        feed.publisher().tell((0..1_000).map(|n| told(&[&format!("tasks:task_{n}")], n, "key_1")).collect());
+        feed.publisher()
+            .publish_transient((0..1_000).map(|n| told(&[&format!("tasks:task_{n}")], n, "key_1")).collect());
         let known = follow(1, None).await.position;
         assert_eq!(feed.stats().await.unwrap().channels, 1_000);
         feed.unsubscribe(id, ConnId(1), "tasks:task_7");
         test_world::after(Duration::from_secs(620)).await;
         assert_eq!(feed.stats().await.unwrap().channels, 0, "nobody follows them, and their history passed");
         // It is told of again, with as many events as before.
-        feed.publisher().tell(vec![told(&["tasks:task_7"], 8, "key_1")]);
+        feed.publisher().publish_transient(vec![told(&["tasks:task_7"], 8, "key_1")]);
         assert_eq!(follow(2, Some(known.clone())).await.recovered, Err(Why::Gap), "{known:?}");
     });
 }
@@ -73,18 +74,18 @@ fn what_finds_no_room_begins_a_new_epoch_and_what_may_be_left_out_does_not() {
         let feed = site.start_with(&tree, limits, "boot-1").await;
         let (shard, id) = Shard::attach(&feed);
         let before = seated(&feed, &shard, ask(id, 1, "agents", None)).await.position;
-        feed.publisher().tell((1..=10).map(|n| told(&["agents"], n, "key_1").conflated()).collect());
+        feed.publisher().publish_transient((1..=10).map(|n| told(&["agents"], n, "key_1").conflated()).collect());
         shard.reaches("agents", 4).await;
         assert_eq!(feed.stats().await.unwrap().told_lost, 6);
         let same = seated(&feed, &shard, ask(id, 2, "agents", Some(before.clone()))).await;
         assert_eq!((same.recovered, same.missed.len()), (Ok(()), 4), "offsets have no gap");
 
-        feed.publisher().tell((11..=20).map(|n| told(&["agents"], n, "key_1")).collect());
+        feed.publisher().publish_transient((11..=20).map(|n| told(&["agents"], n, "key_1")).collect());
         test_world::until(|| shard.all().iter().any(|it| matches!(it, Delivery::Reset))).await;
         assert_eq!(feed.stats().await.unwrap().told_lost, 8);
         let anew = seated(&feed, &shard, ask(id, 3, "agents", Some(before.clone()))).await;
         assert_eq!(anew.recovered, Err(Why::Epoch));
-        feed.publisher().tell(vec![told(&["agents"], 21, "key_1")]);
+        feed.publisher().publish_transient(vec![told(&["agents"], 21, "key_1")]);
         shard.reaches("agents", 21).await;
         let durable = seated(&feed, &shard, ask(id, 4, "alerts", None)).await.position;
         assert_eq!(seated(&feed, &shard, ask(id, 5, "alerts", Some(durable))).await.recovered, Ok(()));
@@ -98,8 +99,8 @@ fn a_flood_of_tasks_takes_no_room_from_other_histories() {
         let limits = Limits { passing_bytes: 20_000, passing_channels: 40, ..Limits::default() };
         let feed = site.start_with(&tree, limits, "boot-1").await;
         site.tell(&feed, events("alerts", 1..=5)).await;
-        feed.publisher().tell(vec![told(&["agents"], 1, "key_1")]);
-        feed.publisher().tell((0..500).map(|n| told(&[&format!("tasks:task_{n}")], n, "key_1")).collect());
+        feed.publisher().publish_transient(vec![told(&["agents"], 1, "key_1")]);
+        feed.publisher().publish_transient((0..500).map(|n| told(&[&format!("tasks:task_{n}")], n, "key_1")).collect());
         test_world::until(|| site.outbox() == 0).await;
         let stats = feed.stats().await.unwrap();
         assert!(stats.channels <= 42 && stats.history_bytes < 25_000, "{stats:?}");
@@ -116,8 +117,9 @@ fn an_owner_is_given_its_own_and_one_who_reads_everything_all() {
         let site = Site::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
-        feed.publisher()
-            .tell((1..=20).map(|n| told(&["agents"], n, if n % 2 == 0 { "key_a" } else { "key_b" })).collect());
+        feed.publisher().publish_transient(
+            (1..=20).map(|n| told(&["agents"], n, if n % 2 == 0 { "key_a" } else { "key_b" })).collect(),
+        );
         let own = seated(&feed, &shard, SubscribeAsk { viewer: key("key_a"), ..ask(id, 1, "agents", None) }).await;
         assert_eq!(own.only.as_deref(), Some("key_a"));
         let page = feed.history("agents", None, 4, key("key_a")).await.unwrap();
@@ -139,7 +141,7 @@ fn figures_come_with_their_newest_values_whoever_follows() {
         let (shard, id) = Shard::attach(&feed);
         let data = serde_json::value::to_raw_value(&json!({ "running": 3 })).unwrap();
         let (channel, name, key_of) = ("agents:metrics".to_owned(), "metrics".to_owned(), "metrics".to_owned());
-        feed.publisher().latest(Latest { channel, name, at: test_world::START, key: key_of, data });
+        feed.publisher().publish_latest(LatestValue { channel, name, at: test_world::START, key: key_of, data });
         test_world::after(Duration::from_millis(10)).await;
         let of_key = SubscribeAsk { viewer: key("key_a"), snapshot: true, ..ask(id, 1, "agents:metrics", None) };
         let answer = seated(&feed, &shard, of_key).await;

@@ -1,6 +1,6 @@
 //! Any interleaving of publications, time, restarts and resumptions: either exactly what was missed, or the right why.
 
-use muster_core::event::{Loss, Priority, Traits};
+use muster_core::event::{DropPolicy, EventAttributes, Priority};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -93,9 +93,9 @@ fn publication(channel: usize, offset: u64, bytes: usize) -> Arc<Publication> {
         channel: NAMES[channel].into(),
         offset,
         name: "e".into(),
-        traits: Traits::default(),
+        traits: EventAttributes::default(),
         priority: Priority::Normal,
-        loss: Loss::Never,
+        loss: DropPolicy::Never,
         at: Millis(0),
         json: Bytes::from(vec![b'x'; bytes]),
     })

@@ -85,7 +85,7 @@ impl Permit {
             return;
         }
         let Some(handle) = self.core.handle() else { return };
-        let Err(error) = handle.tell(report.clone()) else { return };
+        let Err(error) = handle.try_send(report.clone()) else { return };
         tracing::debug!(provider = &*self.core.provider, %error, "report to the breaker was not taken");
         if !self.grant.probe {
             return;
@@ -95,7 +95,7 @@ impl Permit {
         runtime.spawn(async move {
             for wait in RESEND_DELAYS {
                 tokio::time::sleep(wait).await;
-                if handle.tell(report.clone()).is_ok() {
+                if handle.try_send(report.clone()).is_ok() {
                     return;
                 }
             }

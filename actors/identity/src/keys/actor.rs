@@ -92,7 +92,7 @@ impl Keys {
         let record = self.directory.borrow().authenticate(key, now)?;
         if record.last_used_at.is_none_or(|at| now.since(at) >= TOUCH_EVERY) {
             // Nothing is lost when it cannot be told now: the next request tells it.
-            let _ = self.handle.tell(Touch { lookup: record.lookup.clone(), at: now });
+            let _ = self.handle.try_send(Touch { lookup: record.lookup.clone(), at: now });
         }
         Ok(record)
     }

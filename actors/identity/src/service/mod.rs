@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use muster_auth::dpop::BoundBearer;
 use muster_auth::password::Hasher;
-use muster_auth::{Change, Policy};
+use muster_auth::{RotationPolicy, SigningKeyChange};
 use muster_store::StoreHandle;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -44,7 +44,7 @@ pub struct IdentityOptions {
     pub publisher: Option<Publisher>,
     /// Folder of the signing keys.
     pub keys: PathBuf,
-    pub policy: Policy,
+    pub policy: RotationPolicy,
     /// Issuer (`iss`) of every token.
     pub issuer: String,
     pub lifetimes: Lifetimes,
@@ -319,7 +319,7 @@ impl Identity {
     }
 
     /// Publishes the next signing key, which signs tokens once every verifier had time to fetch it.
-    pub async fn rotate_keys(&self, by: By) -> Result<Vec<Change>, Error> {
+    pub async fn rotate_keys(&self, by: By) -> Result<Vec<SigningKeyChange>, Error> {
         self.signing.ask(Rotate { by }).await?
     }
 }

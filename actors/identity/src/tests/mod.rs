@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::*;
 use muster_core::audit::AuditEntry;
-use muster_core::event::Recorder;
+use muster_core::event::RecordingPublisher;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
 use muster_core::test_world::START;
@@ -26,7 +26,7 @@ pub(super) const PASSWORD: &str = "correct horse battery staple";
 pub(super) struct House {
     pub identity: Identity,
     pub store: StoreHandle,
-    pub told: Arc<Recorder>,
+    pub told: Arc<RecordingPublisher>,
     pub keys: TempDir,
     tree: Tree,
 }
@@ -41,12 +41,12 @@ impl House {
 
     async fn on(tree: &Tree, store: StoreHandle, keys: TempDir, name: &str) -> Self {
         let clock = Clock::tokio(muster_core::Millis(START.0));
-        let told = Arc::new(Recorder::default());
+        let told = Arc::new(RecordingPublisher::default());
         let options = IdentityOptions {
             clock,
             publisher: Some(Arc::clone(&told) as _),
             keys: keys.path().join("signing"),
-            policy: Policy::default(),
+            policy: RotationPolicy::default(),
             issuer: "muster".to_owned(),
             lifetimes: Lifetimes::default(),
             rates: Rates { per_address: 1000, of_all: 1000 },

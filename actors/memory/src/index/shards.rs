@@ -92,7 +92,7 @@ impl Shards {
                 continue;
             }
             let (done, answer) = oneshot::channel();
-            if handle.tell(Apply { changes: Arc::clone(changes), done }).is_ok() {
+            if handle.try_send(Apply { changes: Arc::clone(changes), done }).is_ok() {
                 waits.push(answer);
             } else {
                 shown.missed.fetch_max(last, Ordering::AcqRel);
@@ -152,7 +152,7 @@ impl Shards {
     pub(super) async fn checkpoint(&self) -> Result<(), String> {
         let one = |handle: &Handle<Shard>| {
             let (done, ended) = oneshot::channel();
-            let told = handle.tell(Checkpoint { done });
+            let told = handle.try_send(Checkpoint { done });
             async move {
                 told.map_err(|error| error.to_string())?;
                 let ended = tokio::time::timeout(CHECKPOINT, ended).await;

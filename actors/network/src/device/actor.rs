@@ -30,7 +30,7 @@ use super::state::Fleet;
 use super::telemetry::Telemetry;
 use super::turn::{Staged, Turn, no_device};
 use crate::geofence::{Observation, SubjectKind, Watcher};
-use muster_core::event::{Latest, Publisher};
+use muster_core::event::{LatestValue, Publisher};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
 
@@ -224,7 +224,7 @@ impl DeviceActor {
     fn latest(&self, device: &str, key: &str, at: Millis, data: &impl serde::Serialize) {
         let Ok(data) = to_raw_value(data) else { return };
         let (channel, name) = (format!("devices:{device}:telemetry"), "device.telemetry".to_owned());
-        self.parts.publisher.latest(Latest { channel, name, at, key: key.to_owned(), data });
+        self.parts.publisher.publish_latest(LatestValue { channel, name, at, key: key.to_owned(), data });
     }
 
     fn tick(&mut self, context: &mut Context<Self>) {

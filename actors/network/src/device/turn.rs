@@ -20,7 +20,7 @@ use super::ports::Beat;
 use super::record::{Device, Status};
 use super::state::Fleet;
 use muster_core::audit::AuditEntry;
-use muster_core::event::{Event, Traits};
+use muster_core::event::{Event, EventAttributes};
 use muster_core::idempotency::Idempotency;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
@@ -286,7 +286,7 @@ impl Edit {
 pub(super) fn told(name: &str, now: Millis, device: &Device, data: &impl serde::Serialize) -> Event {
     let channels = vec!["devices".to_owned(), format!("devices:{}", device.id)];
     let bbox = device.location.map(|at| [at.lon, at.lat, at.lon, at.lat]);
-    Event::new(name, now, channels, data).with(Traits { bbox, ..Traits::default() })
+    Event::new(name, now, channels, data).with(EventAttributes { bbox, ..EventAttributes::default() })
 }
 
 /// The fields that differ, as they are now.

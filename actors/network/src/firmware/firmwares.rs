@@ -418,6 +418,6 @@ fn gone() -> Error {
 impl SnapshotSource for Firmwares {
     fn ask(&self, ask: SnapshotAsk) {
         // A refused ask answers by its drop.
-        let _ = self.handle.tell(Snapshot(ask.into()));
+        let _ = self.handle.try_send(Snapshot(ask.into()));
     }
 }

@@ -35,13 +35,13 @@ impl Watcher for Geofences {
     fn observe(&self, observation: Observation) {
         if self.inbox.push(observation) {
             // An actor that is down or busy looks into its inbox by itself.
-            let _ = self.handle.tell(Drain);
+            let _ = self.handle.try_send(Drain);
         }
     }
 
     fn observe_all(&self, observations: Vec<Observation>) {
         self.inbox.push_all(observations);
-        let _ = self.handle.tell(Drain);
+        let _ = self.handle.try_send(Drain);
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::checks::check;
 use super::messages::{Change, NewFence};
 use super::record::{Fence, Inside, Member, Observation, Subject};
-use muster_core::event::{Event, Traits};
+use muster_core::event::{Event, EventAttributes};
 use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind, Millis};
@@ -253,5 +253,5 @@ fn event(name: &str, id: &str, fence: Option<&Arc<Fence>>, seen: &Observation, r
         "reason": reason,
     });
     let bbox = seen.point.map(|point| [point.lon, point.lat, point.lon, point.lat]);
-    Event::new(name, now, seen.channels(), &data).with(Traits { bbox, ..Traits::default() })
+    Event::new(name, now, seen.channels(), &data).with(EventAttributes { bbox, ..EventAttributes::default() })
 }

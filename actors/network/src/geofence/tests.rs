@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::record::{Member, Observation};
 use super::state::{FenceState, Reason};
 use super::*;
-use muster_core::event::{Event, Recorder};
+use muster_core::event::{Event, RecordingPublisher};
 use muster_core::idempotency::Idempotency;
 use muster_core::page::PageAsk;
 use muster_core::precondition::IfMatch;
@@ -26,11 +26,11 @@ const AWAY: Point = Point::new(-60.0, -20.0);
 
 struct House {
     fences: Geofences,
-    heard: Arc<Recorder>,
+    heard: Arc<RecordingPublisher>,
 }
 
 async fn start(tree: &Tree, store: &Arc<MemStore>) -> House {
-    let heard = Arc::new(Recorder::default());
+    let heard = Arc::new(RecordingPublisher::default());
     let publisher = Arc::clone(&heard) as _;
     let options = GeofenceOptions { store: Arc::clone(store) as _, clock: Clock::tokio(test_world::START), publisher };
     let fences = Geofences::start(&tree.group("geofences"), Arbiter::current(), options);

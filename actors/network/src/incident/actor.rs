@@ -198,7 +198,7 @@ impl IncidentActor {
         self.network.take(plan);
         // Before the events: who loses sight is not told what comes then.
         for review in plan.incidents.iter().filter_map(sight::review) {
-            self.options.publisher.review(review);
+            self.options.publisher.restrict(review);
         }
         if let Some(watcher) = &self.options.watcher {
             plan.incidents.iter().filter_map(places::moved).for_each(|place| watcher.observe(place));

@@ -208,6 +208,6 @@ impl Incidents {
 impl SnapshotSource for Incidents {
     fn ask(&self, ask: SnapshotAsk) {
         // A message that cannot be sent is dropped, and says so to the asker as it goes.
-        let _ = self.handle.tell(Snapshot(Some(ask)));
+        let _ = self.handle.try_send(Snapshot(Some(ask)));
     }
 }

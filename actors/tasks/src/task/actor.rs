@@ -109,7 +109,7 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
     let (store, settings) = (Arc::clone(&options.store), options.settings.clone());
     let book = tokio::task::spawn_blocking(move || Book::read(&store, &settings)).await??;
     if shared.succeeds.swap(true, Ordering::AcqRel) {
-        options.publisher.told_less();
+        options.publisher.mark_lost();
     }
     if !book.entries.is_empty() {
         tracing::info!(live = book.entries.len(), "tasks were read back");
@@ -217,7 +217,7 @@ impl TaskActor {
     fn act(&mut self, then: Then) {
         match then {
             Then::Abort(job) => drop(job),
-            Then::Tell(events) => self.options.publisher.tell(events),
+            Then::Tell(events) => self.options.publisher.publish_transient(events),
             Then::Reply(reply) => reply(Ok(())),
             Then::Forget(id) => drop(self.book.remove(&id)),
             Then::Answered(key) => {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::record::{JournalEntry, TaskRecord};
 use super::tray::{News, Tray};
 use muster_core::Millis;
-use muster_core::event::{Event, Traits};
+use muster_core::event::{Event, EventAttributes};
 
 /// The channel of all tasks.
 pub(super) const AGENTS: &str = "agents";
@@ -22,8 +22,8 @@ pub(super) fn channel(id: &str) -> String {
     format!("tasks:{id}")
 }
 
-fn owned(owner: &Arc<str>) -> Traits {
-    Traits { owner: Some(Arc::clone(owner)), ..Traits::default() }
+fn owned(owner: &Arc<str>) -> EventAttributes {
+    EventAttributes { owner: Some(Arc::clone(owner)), ..EventAttributes::default() }
 }
 
 /// The event of a journal entry: steps and ends concern who looks at the task, the rest everybody.

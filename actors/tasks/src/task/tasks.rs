@@ -81,7 +81,7 @@ impl Tasks {
 
     /// Begins what [`Tasks::drain`] waits for. Where it cannot be told now, that call does it.
     pub fn begin_drain(&self, grace: Duration) {
-        if let Err(error) = self.handle.tell(EndInOrder { grace }) {
+        if let Err(error) = self.handle.try_send(EndInOrder { grace }) {
             tracing::warn!(%error, "tasks go on until the server stops");
         }
     }
@@ -330,7 +330,7 @@ impl Tasks {
 impl SnapshotSource for Tasks {
     fn ask(&self, ask: SnapshotAsk) {
         // A message that cannot be sent is dropped, and says so to the asker as it goes.
-        let _ = self.handle.tell(Snapshot(Some(ask)));
+        let _ = self.handle.try_send(Snapshot(Some(ask)));
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) async fn run(trays: Arc<Trays>, publisher: Publisher, clock: Clock) {
         let now = clock.now();
         let told: Vec<_> = listed.iter().flat_map(|tray| events::news(tray, tray.news(), now)).collect();
         if !told.is_empty() {
-            publisher.tell(told);
+            publisher.publish_transient(told);
         }
     }
 }

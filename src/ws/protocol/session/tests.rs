@@ -287,7 +287,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     /// Whatever happens in whatever order: each request gets one reply at most and, once everything is answered or too
-    /// late, exactly one; nothing follows a close; what is listened to is what the hub was not told to end.
+    /// late, exactly one; nothing follows a close; what is listened to is what the hub was not asked to end.
     #[test]
     fn every_request_gets_one_reply(steps in prop::collection::vec(any_step(), 1..60)) {
         let mut session = live();
@@ -427,7 +427,7 @@ fn one_who_is_told_only_its_own_gets_positions_and_loses_what_it_may_not_have_wh
     });
     assert_eq!(filter.unwrap().owner.as_deref(), Some("key_1"));
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Positions(_))), "{effects:?}");
-    // A person who was told everything, and may from now on have only what is its own.
+    // A user who received everything, and from now on only their own events.
     let permissions = Permissions::of(&[Permission::RealtimeSubscribe, Permission::AgentsControl]);
     let reader = person("usr_1", "ses_1", permissions.and(Permissions::of(&[Permission::AgentsRead])));
     let mut session = monitor(Some(Authenticated { subject: Subject::Person(reader), exp: at(3600) }));

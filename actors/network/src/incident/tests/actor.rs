@@ -6,7 +6,7 @@ use muster_store::{MemStore, Order, Scan, Store, StoreError, StoreHandle, Tree};
 use super::*;
 use crate::alert::AlertState;
 use crate::{geofence::Audience as Seen, geofence::Observation, geofence::Watcher};
-use muster_core::event::Recorder;
+use muster_core::event::RecordingPublisher;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::PageAsk;
 use muster_core::principal::Viewer;
@@ -16,7 +16,7 @@ use muster_feed::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem}
 
 struct House {
     store: Arc<MemStore>,
-    told: Arc<Recorder>,
+    told: Arc<RecordingPublisher>,
     incidents: Incidents,
 }
 
@@ -49,7 +49,7 @@ async fn watched(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>) -> House 
 }
 
 async fn with(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>, settings: Settings) -> House {
-    let told = Arc::new(Recorder::default());
+    let told = Arc::new(RecordingPublisher::default());
     let options = Options {
         store: Arc::clone(store) as StoreHandle,
         clock: Clock::tokio(START),
@@ -298,15 +298,15 @@ fn whoever_loses_sight_of_an_incident_stops_following_it() {
         let (viewer, operator_too) = (looks(UserRole::Viewer, "usr_v"), looks(UserRole::Operator, "usr_o"));
         let edit = |edit| house.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit, None);
         edit(Edit { title: Some("Flood".to_owned()), ..Edit::default() }).await.unwrap();
-        assert!(house.told.take_reviews().is_empty(), "all who could see it still can");
+        assert!(house.told.take_restrictions().is_empty(), "all who could see it still can");
         edit(Edit { visibility: Some(Visibility::Restricted), ..Edit::default() }).await.unwrap();
-        let reviews = house.told.take_reviews();
+        let reviews = house.told.take_restrictions();
         assert_eq!((reviews.len(), &*reviews[0].channel), (1, events::own(&incident.id).as_str()));
-        assert_eq!((reviews[0].lets(&viewer), reviews[0].lets(&operator_too)), (false, true));
+        assert_eq!((reviews[0].allows(&viewer), reviews[0].allows(&operator_too)), (false, true));
         let addresses = Some(vec!["usr_v".to_owned()]);
         edit(Edit { visibility: Some(Visibility::Private), addresses, ..Edit::default() }).await.unwrap();
-        let reviews = house.told.take_reviews();
-        assert_eq!((reviews[0].lets(&viewer), reviews[0].lets(&operator_too)), (true, false), "only who is named");
+        let reviews = house.told.take_restrictions();
+        assert_eq!((reviews[0].allows(&viewer), reviews[0].allows(&operator_too)), (true, false), "only who is named");
     });
 }
 

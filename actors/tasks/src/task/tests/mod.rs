@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use self::script::Script;
 use super::*;
-use muster_core::event::Recorder;
+use muster_core::event::RecordingPublisher;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, test_world};
 use muster_identity::By;
@@ -26,7 +26,7 @@ struct Bench {
     tree: Tree,
     tasks: Tasks,
     work: Arc<Script>,
-    feed: Arc<Recorder>,
+    feed: Arc<RecordingPublisher>,
     store: Arc<MemStore>,
     clock: Clock,
     settings: TaskSettings,
@@ -53,14 +53,14 @@ impl Bench {
 
     /// On a store that may hold something.
     async fn on(tree: &Tree, store: Arc<MemStore>, clock: Clock, settings: TaskSettings) -> Self {
-        let (work, feed) = (Arc::new(Script::default()), Arc::new(Recorder::default()));
+        let (work, feed) = (Arc::new(Script::default()), Arc::new(RecordingPublisher::default()));
         let kills: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let noted = Arc::clone(&kills);
         let handle: StoreHandle = Arc::<MemStore>::clone(&store);
         let options = TaskOptions {
             store: handle,
             clock: clock.clone(),
-            publisher: Arc::<Recorder>::clone(&feed),
+            publisher: Arc::<RecordingPublisher>::clone(&feed),
             work: Arc::<Script>::clone(&work),
             settings: settings.clone(),
             runtime: None,
