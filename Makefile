@@ -141,7 +141,7 @@ test-node: built ## test with the official OpenAI client for Node (after test-ru
 	@$(RUNNING) node --test --test-reporter=spec tests/clients/node/*.test.js
 
 .PHONY: test-api
-test-api: built ## test every described route with generated calls: no server error, every response as described (after test-rust)
+test-api: built ## test the API descriptions: valid, correct for generated calls, usable by generated clients (after test-rust)
 	@$(PYTEST) tests/api
 
 .PHONY: check-fmt

@@ -2,7 +2,7 @@
 # Installs what builds and tests need and the machine lacks. Can be repeated; returns quickly if nothing is missing.
 #
 #   scripts/setup.sh build   for `make run` and `make bench`: a C++ tool chain, cmake, libclang, a Python environment
-#   scripts/setup.sh         in addition for `make test`: cargo-nextest, cargo-deny, the official clients
+#   scripts/setup.sh         in addition for `make test`: cargo-nextest, cargo-deny, the official clients, API validators
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -100,13 +100,14 @@ install_test_tools() {
     printf '%s\n' "$stamp" >.venv/setup-stamp
 }
 
-# Installs the official client for Node into the folder of its tests, with a stamp as for .venv.
-install_node_clients() {
-    local folder=tests/clients/node stamp
+# install_node_packages FOLDER: installs the packages of the tests in that folder, with a stamp as for .venv.
+install_node_packages() {
+    local folder=$1 stamp
     stamp=$(cat "$folder/package-lock.json" <(node --version) | sha256sum)
     [ "$(cat "$folder/node_modules/setup-stamp" 2>/dev/null)" = "$stamp" ] && return
-    say "installing the client for Node into $folder/node_modules"
-    (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
+    say "installing the packages for Node into $folder/node_modules"
+    # No package runs a script of its own.
+    (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
     printf '%s\n' "$stamp" >"$folder/node_modules/setup-stamp"
 }
 
@@ -128,6 +129,7 @@ check_python
 make_venv
 if [ "$purpose" = all ]; then
     install_test_tools
-    install_node_clients
+    install_node_packages tests/clients/node
+    install_node_packages tests/api/node
 fi
 say "ready"

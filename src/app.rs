@@ -212,7 +212,9 @@ impl App {
         let agency = AgentPlatform::start(&config, &dependencies)?;
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
         let memory = MemoryParts::start(&config, &dependencies);
-        sockets.commands.register(Arc::new(AgentCommands(Arc::new(ControlledTasks(agency.tasks.clone())))));
+        let controlled =
+            ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
+        sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
         let parts = probes::ProbeTargets {
             data: store_path,
             live: watched.clone(),

@@ -16,6 +16,7 @@ use muster_core::supervise::Tree;
 use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};
 use muster_feed::Feed;
+use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentWork, Agents};
 use muster_tasks::engine::Engines;
@@ -27,6 +28,7 @@ pub use commands::{AgentCommands, Controls};
 
 use crate::app::{StartError, failed};
 use crate::config::Config;
+use crate::guard::refused;
 use crate::live::LiveReader;
 use crate::telemetry::Metrics;
 use crate::ws::Counts;
@@ -35,6 +37,8 @@ use steps::StepThreads;
 
 /// Time between two publications of the metrics.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
+/// Time for which the count of a control is held. A control costs no tokens.
+const HOLD: Duration = Duration::from_secs(1);
 /// Time between two searches for ended tasks that are due for deletion.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
 
@@ -80,7 +84,7 @@ impl AgentPlatform {
             work: Arc::new(work),
             settings: config.agents.tasks(),
             runtime: threads.handle(),
-            kill_times: dependencies.metrics.kill_times(),
+            kill_latency: dependencies.metrics.kill_latency(),
         };
         let tasks = Tasks::start(&dependencies.tree.group("tasks"), dependencies.arbiter.clone(), options);
         dependencies.feed.register_source("agents", Arc::new(tasks.clone()));
@@ -129,9 +133,28 @@ fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
     files.iter().map(read).collect()
 }
 
-/// Controls tasks for sockets.
+/// Controls tasks for sockets. Controls are counted like those over HTTP, in the same bucket of the caller.
 #[derive(Debug)]
-pub(crate) struct ControlledTasks(pub(crate) Tasks);
+pub(crate) struct ControlledTasks {
+    pub(crate) tasks: Tasks,
+    pub(crate) limiter: RateLimiter,
+    pub(crate) live: LiveReader,
+}
+
+impl ControlledTasks {
+    async fn count(&self, asker: &Asker) -> Result<(), Error> {
+        let rules = self.live.now().config.limits.agent.control.per_minute();
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let key = BucketKey { subject: Subject::principal(asker.by.id()), category: Category::Control };
+        let request = Admit { key, rules, estimate: Estimate::default(), hold_for: HOLD };
+        match self.limiter.admit(request).await? {
+            Decision::Admitted { .. } => Ok(()),
+            Decision::Refused { which, retry_after, .. } => Err(refused(which, retry_after)),
+        }
+    }
+}
 
 impl Controls for ControlledTasks {
     fn control(
@@ -140,6 +163,10 @@ impl Controls for ControlledTasks {
         control: Control,
         asker: Asker,
     ) -> BoxFuture<'static, Result<ControlReply, Error>> {
-        async move { self.0.control(&task, control, &asker).await }.boxed()
+        async move {
+            self.count(&asker).await?;
+            self.tasks.control(&task, control, &asker).await
+        }
+        .boxed()
     }
 }

@@ -16,6 +16,8 @@ pub enum Meter {
     Chat,
     /// Category `agents` of the agent platform.
     Agents,
+    /// Category `control` of the agent platform: pause, resume, redirect and kill.
+    Control,
     /// Category `engines` of the agent platform.
     Engines,
     /// Category `memory` of the agent platform.
@@ -115,8 +117,10 @@ macro_rules! agents {
 agents! {
     /// Reading agents and tasks.
     AgentsRead: Permission::AgentsRead, Status;
-    /// Running agents and controlling their tasks.
+    /// Running agents.
     AgentsRun: Permission::AgentsControl, Agents;
+    /// Controlling tasks of agents.
+    AgentsControl: Permission::AgentsControl, Control;
 }
 
 /// A device calling for itself.
@@ -164,6 +168,8 @@ access! {
     ModelsB: Some(Scope::Chat), PlanB;
     /// API keys and settings.
     Admin: Some(Scope::Admin), Status;
+    /// Metrics for monitoring.
+    MetricsRead: Some(Scope::Metrics), Status;
     /// List and description of engines.
     EnginesRead: Some(Scope::Engines), Status;
     /// Running engines.

@@ -206,7 +206,7 @@ impl Identity {
 
     /// Returns the user whose password may be compared; `None` if the account is locked, disabled or missing.
     async fn attempt(&self, account: &str, ip: Option<IpAddr>) -> Result<Option<Arc<UserRecord>>, Error> {
-        let Attempted { verdict, user } = self.registry.ask(Attempt { account: account.to_owned(), ip }).await?;
+        let Attempted { verdict, user } = self.registry.ask(Attempt { account: account.to_owned(), ip }).await??;
         match verdict {
             Verdict::Try => Ok(user.filter(|user| !user.disabled)),
             Verdict::Locked => Ok(None),
@@ -234,21 +234,22 @@ impl Identity {
         // An idle actor may be retired between being found and being called.
         for _ in 0..2 {
             let locate = Locate { sid: sid.clone(), registry: self.registry.clone() };
-            let located = self.registry.ask(locate).await?.ok_or_else(refresh_refused)?;
+            let located = self.registry.ask(locate).await??.ok_or_else(refresh_refused)?;
             // Bounded: if the actor does not start, the call fails.
             let _ = tokio::time::timeout(STARTING, located.session.up()).await;
             match located.session.ask(Refresh(sent.clone())).await {
-                Ok(answer) => {
+                Ok(Some(answer)) => {
                     let session = answer?;
                     if let Some(live) = self.directory.borrow().get(&sid) {
                         live.rotated(&session, &self.tokens.lifetimes);
                     }
                     return self.tokens.of(&session, located.user);
                 }
-                Err(error) => down = Some(error),
+                Ok(None) => down = Some(restarting()),
+                Err(error) => down = Some(error.into()),
             }
         }
-        Err(down.map_or_else(refresh_refused, Error::from))
+        Err(down.unwrap_or_else(refresh_refused))
     }
 
     /// Ends the session of a token. It must be the user's own session, unless the user may revoke sessions. An invalid
@@ -322,6 +323,11 @@ impl Identity {
     pub async fn rotate_keys(&self, by: By) -> Result<Vec<SigningKeyChange>, Error> {
         self.signing.ask(Rotate { by }).await?
     }
+}
+
+/// The error for an actor of a session that ended before it answered, twice.
+fn restarting() -> Error {
+    Error::new(Kind::Unavailable, "the session is restarting: try again").retry_in(Duration::from_secs(1))
 }
 
 /// Rejects passwords of invalid length before any work is done.

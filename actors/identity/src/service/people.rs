@@ -76,11 +76,11 @@ impl Identity {
     /// Returns a user by identifier or e-mail.
     pub async fn user(&self, name: &str) -> Result<Option<Arc<UserRecord>>, Error> {
         let name = if name.contains('@') { fold(name) } else { name.to_owned() };
-        Ok(self.registry.ask(GetUser { name }).await?)
+        self.registry.ask(GetUser { name }).await?
     }
 
     pub async fn users(&self, page: PageAsk) -> Result<Page<Arc<UserRecord>>, Error> {
-        Ok(self.registry.ask(ListUsers(page)).await?)
+        self.registry.ask(ListUsers(page)).await?
     }
 
     /// Creates the administrator of an empty store. Without a given password a random one is generated and returned, to
