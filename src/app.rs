@@ -210,7 +210,8 @@ impl App {
         let agency = Agency::start(&config, &ground)?;
         let ground = MemoryGround { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
         let memory = MemoryParts::start(&config, &ground);
-        sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
+        let controlled = Controlled { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
+        sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
         let parts = probes::Parts {
             data: store_path,
             live: watched.clone(),

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use muster_providers::Usage;
-use muster_tasks::task::KillTimes;
+use muster_tasks::task::KillLatency;
 use prometheus::{
     Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
 };
@@ -136,9 +136,9 @@ impl Metrics {
     }
 
     /// Counts how soon kills of tasks are felt.
-    pub(crate) fn kill_times(&self) -> KillTimes {
+    pub(crate) fn kill_latency(&self) -> KillLatency {
         let kills = self.kills.clone();
-        KillTimes::told_to(move |took| kills.observe(took.as_secs_f64()))
+        KillLatency::new(move |took| kills.observe(took.as_secs_f64()))
     }
 
     /// A search of memory by the ranking that was used: `hybrid`, `text` or `semantic`.

@@ -348,7 +348,7 @@ fn sample(line: &str) -> Option<(&str, Labels<'_>, f64)> {
 }
 
 #[tokio::test]
-async fn metrics_need_the_scope_admin_and_are_prometheus_text() {
+async fn metrics_need_the_scope_metrics_or_admin_and_are_prometheus_text() {
     let (muster, _upstream) = server();
     let client = muster.client();
     let narrow = client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
@@ -356,7 +356,16 @@ async fn metrics_need_the_scope_admin_and_are_prometheus_text() {
         assert_eq!(chat.post(&client, "alpha").await.status, 200);
     }
     assert_eq!(client.without_key().get("/metrics").await.status, 401);
-    assert_eq!(client.with(narrow).get("/metrics").await.status, 403);
+    let refused = client.with(narrow).get("/metrics").await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.text.contains("scope `metrics`"), "{}", refused.text);
+    let scraper = client.with(client.make_key(&json!({ "name": "scraper", "scopes": ["metrics"] })).await);
+    assert_eq!(scraper.get("/metrics").await.status, 200);
+    for path in ["/api/v1/keys", "/api/v1/tasks", "/api/models", "/api/v1/engines"] {
+        assert!(matches!(scraper.get(path).await.status, 403 | 404), "{path}: it grants nothing else");
+    }
+    let admin = client.with(client.make_key(&json!({ "name": "admin", "scopes": ["admin"] })).await);
+    assert_eq!(admin.get("/metrics").await.status, 200, "`admin` includes it");
     let got = client.get("/metrics").await;
     assert_eq!(got.status, 200);
     assert!(got.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"));

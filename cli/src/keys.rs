@@ -99,7 +99,7 @@ macro_rules! words {
 }
 
 words! {
-    ScopeArg => Scope: Agents, Chat, Memory, Engines, Admin, Medical;
+    ScopeArg => Scope: Agents, Chat, Memory, Engines, Admin, Medical, Metrics;
     RoleArg => Role: SuperAdmin, Auditor, Security, Operations;
     PlanAArg => PlanA: Free, Starter, Pro, Enterprise;
     PlanBArg => PlanB: Free, Pro, Enterprise;

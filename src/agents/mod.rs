@@ -17,6 +17,7 @@ use muster_core::supervise::Tree;
 use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};
 use muster_feed::Feed;
+use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentWork, Agents};
 use muster_tasks::engine::Engines;
@@ -28,6 +29,7 @@ pub use commands::{AgentCommands, Controls};
 
 use crate::app::{StartError, failed};
 use crate::config::Config;
+use crate::guard::refused;
 use crate::live::Watched;
 use crate::telemetry::Metrics;
 use crate::ws::Counts;
@@ -36,6 +38,8 @@ use steps::Threads;
 
 /// From one telling of the figures to the next.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
+/// A control costs no tokens: nothing is held for it longer.
+const HOLD: Duration = Duration::from_secs(1);
 /// From one look for ended tasks that are old enough to go to the next.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
 
@@ -80,7 +84,7 @@ impl Agency {
             work: Arc::new(work),
             settings: config.agents.tasks(),
             runtime: threads.handle(),
-            kill_times: ground.metrics.kill_times(),
+            kill_latency: ground.metrics.kill_latency(),
         };
         let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
         ground.feed.register_source("agents", Arc::new(tasks.clone()));
@@ -129,9 +133,28 @@ fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
     files.iter().map(read).collect()
 }
 
-/// The tasks, as sockets control them.
+/// The tasks, as sockets control them: counted like controls over HTTP, in the same bucket of the caller.
 #[derive(Debug)]
-pub(crate) struct Controlled(pub(crate) Tasks);
+pub(crate) struct Controlled {
+    pub(crate) tasks: Tasks,
+    pub(crate) limiter: RateLimiter,
+    pub(crate) live: Watched,
+}
+
+impl Controlled {
+    async fn count(&self, asker: &Asker) -> Result<(), Error> {
+        let rules = self.live.now().config.limits.agent.control.per_minute();
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let key = BucketKey { subject: Subject::principal(asker.by.id()), category: Category::Control };
+        let request = Admit { key, rules, estimate: Estimate::default(), hold_for: HOLD };
+        match self.limiter.admit(request).await? {
+            Decision::Admitted { .. } => Ok(()),
+            Decision::Refused { which, retry_after, .. } => Err(refused(which, retry_after)),
+        }
+    }
+}
 
 impl Controls for Controlled {
     fn control(
@@ -140,6 +163,10 @@ impl Controls for Controlled {
         control: Control,
         asker: Asker,
     ) -> BoxFuture<'static, Result<ControlReply, Error>> {
-        async move { self.0.control(&task, control, &asker).await }.boxed()
+        async move {
+            self.count(&asker).await?;
+            self.tasks.control(&task, control, &asker).await
+        }
+        .boxed()
     }
 }

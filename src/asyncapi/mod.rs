@@ -5,7 +5,7 @@ mod agents;
 mod events;
 mod messages;
 
-use muster_feed::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Keeping, State};
+use muster_feed::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Retention, State};
 use serde_json::{Map, Value, json};
 
 use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};
@@ -134,12 +134,12 @@ fn channel(rule: &ChannelRule) -> Value {
         "description": format!("Subscribed to over the socket: {kind}."),
         "messages": messages,
         "x-permission": rule.permission.name(),
-        "x-durable": rule.keeping == Keeping::Durable && rule.kind == ChannelKind::Log,
-        "x-snapshot": rule.state == State::Kept,
+        "x-durable": rule.keeping == Retention::Durable && rule.kind == ChannelKind::Log,
+        "x-snapshot": rule.state == State::Provided,
         "x-audience": match rule.audience {
             Audience::Everyone => "everyone with the permission",
             Audience::Own => "the user with this identifier, with the permission",
-            Audience::Itself => "everyone with the permission, and the device with this identifier",
+            Audience::Resource => "everyone with the permission, and the device with this identifier",
             Audience::Owners(_) if rule.kind == ChannelKind::Latest =>
                 "everyone with the permission, API keys with the scope `agents`, people with `agents:control`",
             Audience::Owners(_) => "everyone with the permission; API keys with the scope `agents` and people with \

@@ -16,6 +16,8 @@ pub enum Meter {
     Chat,
     /// The agent platform's category of agent runs.
     Agents,
+    /// The agent platform's category of control: pause, resume, redirect and kill.
+    Control,
     /// The agent platform's category of engines.
     Engines,
     /// The agent platform's category of memory.
@@ -115,8 +117,10 @@ macro_rules! agents {
 agents! {
     /// Agents, and tasks as they stand.
     AgentsRead: Permission::AgentsRead, Status;
-    /// Runs of agents, and control of their tasks.
+    /// Runs of agents.
     AgentsRun: Permission::AgentsControl, Agents;
+    /// Control of agents' tasks.
+    AgentsControl: Permission::AgentsControl, Control;
 }
 
 /// A device that calls by itself.
@@ -164,6 +168,8 @@ access! {
     ModelsB: Some(Scope::Chat), PlanB;
     /// Keys and settings.
     Admin: Some(Scope::Admin), Status;
+    /// Figures for monitoring.
+    MetricsRead: Some(Scope::Metrics), Status;
     /// The list of engines, and what they are.
     EnginesRead: Some(Scope::Engines), Status;
     /// Runs of engines.

@@ -132,7 +132,8 @@ async fn decide(
     }
 }
 
-fn refused(which: Rule, retry_after: Duration) -> Error {
+/// The refusal of a request whose limit is reached.
+pub(crate) fn refused(which: Rule, retry_after: Duration) -> Error {
     let unit = match which.unit {
         Unit::Requests => "requests",
         Unit::Tokens => "tokens",
@@ -161,6 +162,7 @@ fn category(meter: Meter) -> Category {
         Meter::Status => Category::Health,
         Meter::Chat => Category::Chat,
         Meter::Agents => Category::Agents,
+        Meter::Control => Category::Control,
         Meter::Engines => Category::Engines,
         Meter::Memory => Category::Memory,
         Meter::Person => Category::Person,
@@ -176,6 +178,7 @@ fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
         Meter::Status => limits.agent.health.per_minute(),
         Meter::Chat => limits.agent.chat.per_minute(),
         Meter::Agents => limits.agent.agents.per_minute(),
+        Meter::Control => limits.agent.control.per_minute(),
         Meter::Engines => limits.agent.engines.per_minute(),
         Meter::Memory => limits.agent.memory.per_minute(),
         Meter::Person => limits.person.per_minute(),

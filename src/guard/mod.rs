@@ -24,11 +24,12 @@ use muster_identity::{By, Person, lacks as lacks_permission};
 use muster_limits::Estimate;
 
 pub use access::{
-    Access, Admin, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent,
-    ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove,
-    FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening, MemoryForget, MemoryUse,
-    Meter, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead, UsersWrite,
+    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers,
+    ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun,
+    FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening,
+    MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead, UsersWrite,
 };
+pub(crate) use admit::refused;
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};
 pub use metered::{Anyone, Metered, Priced, Sent};

@@ -5,7 +5,7 @@ use actix_web::{HttpResponse, web};
 use crate::app::App;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors};
-use crate::guard::{Admin, Guarded};
+use crate::guard::{Guarded, MetricsRead};
 
 /// Get metrics
 ///
@@ -13,7 +13,7 @@ use crate::guard::{Admin, Guarded};
 #[utoipa::path(get, path = "/metrics", tag = "status", operation_id = "get_metrics",
     responses((status = 200, description = "The metrics", body = String, content_type = "text/plain"),
         CallErrors<Agent>))]
-pub async fn metrics(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+pub async fn metrics(_guard: Guarded<MetricsRead>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     app.refresh_gauges().await;
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(app.metrics.text()))
 }

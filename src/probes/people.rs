@@ -6,7 +6,7 @@ use muster_core::health::{Probe, ProbeResult};
 use muster_core::page::PageAsk;
 use muster_core::supervise::Tree;
 use muster_identity::{Identity, Scheme, Shown};
-use muster_store::{Scan, StoreHandle, Tree as StoreTree};
+use muster_store::{PageRequest, StoreHandle, Tree as StoreTree};
 
 use super::{Parts, SECOND};
 
@@ -65,11 +65,12 @@ async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeRes
     if before > COUNTED {
         return ProbeResult::Healthy;
     }
-    match store.scan(StoreTree::Sessions, &Scan { limit: COUNTED + 1, ..Scan::default() }) {
+    let stored = store.entries(StoreTree::Sessions, [], PageRequest::of(COUNTED)).take(COUNTED);
+    match stored.collect::<Result<Vec<_>, _>>() {
         Err(error) => ProbeResult::Unhealthy(error.to_string()),
         // Where one began or ended meanwhile, the two are of different moments.
-        Ok(page) if page.items.len() != before && identity.live() == before => {
-            ProbeResult::Degraded(format!("{before} sessions live, and {} are stored", page.items.len()))
+        Ok(stored) if stored.len() != before && identity.live() == before => {
+            ProbeResult::Degraded(format!("{before} sessions live, and {} are stored", stored.len()))
         }
         Ok(_) => ProbeResult::Healthy,
     }

@@ -9,7 +9,7 @@ use muster::agents::{AgentCommands, Controls};
 use muster_core::event::{Event, EventAttributes, Publisher};
 use muster_core::principal::Permission;
 use muster_core::{Clock, Error, Kind};
-use muster_feed::{Denied, SnapshotAsk, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotRequest, SnapshotSource, StateItem};
 use muster_tasks::task::{Asker, Control, ControlReply, Effective, FirstPhase, Status, Verb};
 use serde_json::{Value, json, value::to_raw_value};
 
@@ -81,7 +81,7 @@ impl Tasks {
         self.tell(id, owner, "task.state", &state);
     }
 
-    fn items(&self, ask: &SnapshotAsk) -> Result<Vec<StateItem>, Denied> {
+    fn items(&self, ask: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
         let all = self.all.lock().unwrap();
         let sees = |task: &Task| ask.viewer.permissions.has(Permission::AgentsRead) || *task.owner == *ask.viewer.id;
         let item = |(id, task): (&String, &Task)| {
@@ -102,7 +102,7 @@ impl Tasks {
 struct Source(Arc<Tasks>);
 
 impl SnapshotSource for Source {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         let items = self.0.items(&ask);
         ask.reply.send(items);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use muster_core::event::{Event, EventAttributes};
-use muster_feed::{Denied, SnapshotAsk, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotRequest, SnapshotSource, StateItem};
 use serde_json::{Value, json, value::to_raw_value};
 
 use crate::support::server::Muster;
@@ -13,7 +13,7 @@ use crate::support::server::Muster;
 struct Incidents;
 
 impl SnapshotSource for Incidents {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         let there = !ask.channel.contains(":none");
         let data = to_raw_value(&json!({ "state": "reported" })).unwrap();
         let state = vec![StateItem { id: "inc_1".to_owned(), version: 7, data }];

@@ -160,13 +160,14 @@ impl From<CallError> for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
+        let unavailable = |seconds| {
+            let message = "the store does not accept writes now: try again later";
+            Self::new(Kind::Unavailable, message).retry_in(Duration::from_secs(seconds))
+        };
         match error {
             StoreError::Conflict => Self::new(Kind::Conflict, message),
-            StoreError::Busy => Self::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)),
-            StoreError::Poisoned(_) | StoreError::Io(_) | StoreError::Locked(_) => {
-                Self::new(Kind::Unavailable, "the store does not accept writes at the moment: try again later")
-                    .retry_in(Duration::from_secs(30))
-            }
+            StoreError::Busy => unavailable(1),
+            StoreError::Poisoned(_) | StoreError::Io(_) | StoreError::Locked(_) => unavailable(30),
             StoreError::Corrupt(_) | StoreError::NewerSchema { .. } | StoreError::BadRequest(_) => {
                 tracing::error!(error = %message, "the store rejected a request");
                 Self::new(Kind::Internal, "stored data could not be read: run `muster doctor`")

@@ -4,9 +4,10 @@
 //! its batch, both in the same message handler. Of two concurrent requests, the second one therefore finds the response
 //! to the first.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use muster_store::{Batch, Encoding, Op, Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, Encoding, Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,6 +15,9 @@ use crate::{Error, Kind, Millis};
 
 /// Time for which a response is kept.
 pub const RETENTION: Duration = Duration::from_secs(24 * 3600);
+
+/// Responses read per page.
+const PAGE: usize = 500;
 
 /// An `Idempotency-Key` and the request it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +62,7 @@ impl Idempotency {
             return Ok(None);
         }
         if stored.digest != self.digest {
-            let message = "this Idempotency-Key was used with another body: use a new key";
-            return Err(Error::new(Kind::IdempotencyConflict, message));
+            return Err(reused());
         }
         Ok(Some(stored.response))
     }
@@ -75,21 +78,58 @@ impl Idempotency {
     }
 }
 
+/// First responses of an actor whose decisions are not durable yet.
+#[derive(Debug, Default)]
+pub struct PendingAnswers(HashMap<(String, String), PendingAnswer>);
+
+#[derive(Debug)]
+struct PendingAnswer {
+    digest: [u8; 32],
+    answer: Value,
+    /// The decision that stores it.
+    decision: u64,
+}
+
+impl PendingAnswers {
+    /// Returns the first response to the same request, stored or pending.
+    ///
+    /// # Errors
+    /// `IdempotencyConflict` where the key was used with another body; it cannot be read.
+    pub fn replay(&self, request: &Idempotency, store: &StoreHandle, now: Millis) -> Result<Option<Value>, Error> {
+        match self.0.get(&(request.principal.clone(), request.key.clone())) {
+            Some(pending) if pending.digest == request.digest => Ok(Some(pending.answer.clone())),
+            Some(_) => Err(reused()),
+            None => request.replay(store, now),
+        }
+    }
+
+    /// Keeps the first response to a request until the decision that stores it is durable.
+    pub fn insert(&mut self, request: &Idempotency, answer: Value, decision: u64) {
+        let pending = PendingAnswer { digest: request.digest, answer, decision };
+        self.0.insert((request.principal.clone(), request.key.clone()), pending);
+    }
+
+    /// Drops the responses that are stored, given the number of the last durable decision.
+    pub fn settle(&mut self, durable: u64) {
+        self.0.retain(|_, pending| pending.decision > durable);
+    }
+}
+
+fn reused() -> Error {
+    Error::new(Kind::IdempotencyConflict, "this Idempotency-Key was used with another body: take a new one")
+}
+
 /// Deletes expired responses, one page at a time beginning at `from`; returns the start of the next page.
 ///
 /// # Errors
 ///
 /// Returns the error of the store.
 pub async fn sweep(store: &StoreHandle, now: Millis, from: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, StoreError> {
-    let scan = Scan { prefix: Vec::new(), from, limit: 500, order: Order::Ascending };
-    let page = store.scan(Tree::Idempotency, &scan)?;
-    let over = |rec| StoredResponse::decode(rec).is_ok_and(|stored| now.since(stored.at) >= RETENTION);
-    let old = page.items.iter().filter(|(_, rec)| over(rec));
-    let batch = old.fold(Batch::default(), |batch, (key, _)| batch.and_delete(Tree::Idempotency, key.clone()));
-    if !batch.ops.is_empty() {
-        store.commit(batch).await?;
+    let (ops, next) = page(store, Vec::new(), from, |kept| now.since(kept.at) >= RETENTION)?;
+    if !ops.is_empty() {
+        store.commit(Batch { ops, ..Batch::default() }).await?;
     }
-    Ok(page.next)
+    Ok(next)
 }
 
 /// Returns the writes that delete those responses of a principal for which `matches` returns true, one page at a time
@@ -104,13 +144,26 @@ pub fn delete_ops_of(
     from: Option<Vec<u8>>,
     matches: impl Fn(&Value) -> bool,
 ) -> Result<(Vec<Op>, Option<Vec<u8>>), StoreError> {
-    let scan = Scan { prefix: format!("{principal}/").into_bytes(), from, limit: 500, order: Order::Ascending };
-    let page = store.scan(Tree::Idempotency, &scan)?;
-    let ours = page
-        .items
-        .into_iter()
-        .filter(|(_, rec)| StoredResponse::decode(rec).is_ok_and(|stored| matches(&stored.response)));
-    Ok((ours.map(|(key, _)| Op::Delete { tree: Tree::Idempotency, key }).collect(), page.next))
+    page(store, format!("{principal}/").into_bytes(), from, |kept| matches(&kept.response))
+}
+
+/// Returns the deletions of a page's responses for which `matches` holds, and the start of the next page. A response that
+/// cannot be decoded stays.
+fn page(
+    store: &StoreHandle,
+    prefix: Vec<u8>,
+    from: Option<Vec<u8>>,
+    matches: impl Fn(&StoredResponse) -> bool,
+) -> Result<(Vec<Op>, Option<Vec<u8>>), StoreError> {
+    let mut entries = store.entries(Tree::Idempotency, prefix, PageRequest::of(PAGE).starting_at(from));
+    let mut ops = Vec::new();
+    for entry in entries.by_ref().take(PAGE) {
+        let (key, rec) = entry?;
+        if StoredResponse::decode(&rec).is_ok_and(|kept| matches(&kept)) {
+            ops.push(Op::Delete { tree: Tree::Idempotency, key });
+        }
+    }
+    Ok((ops, entries.resume_at()))
 }
 
 #[cfg(test)]
@@ -139,5 +192,19 @@ mod tests {
         assert_eq!(asked.replay(&store, over), Ok(None));
         sweep(&store, over, None).await.unwrap();
         assert_eq!(store.get(Tree::Idempotency, b"usr_1/k").unwrap(), None);
+    }
+
+    #[test]
+    fn an_answer_that_is_not_durable_yet_is_given_again_to_the_same_body_only() {
+        let store: StoreHandle = Arc::new(MemStore::default());
+        let (now, mut pending) = (Millis(1_767_225_600_000), PendingAnswers::default());
+        let asked = Idempotency { principal: "usr_1".into(), key: "k".into(), digest: [1; 32] };
+        pending.insert(&asked, json!(7), 3);
+        pending.settle(2);
+        assert_eq!(pending.replay(&asked, &store, now), Ok(Some(json!(7))));
+        let other = Idempotency { digest: [2; 32], ..asked.clone() };
+        assert_eq!(pending.replay(&other, &store, now).unwrap_err().kind, Kind::IdempotencyConflict);
+        pending.settle(3);
+        assert_eq!(pending.replay(&asked, &store, now), Ok(None), "the store has it, or nobody");
     }
 }

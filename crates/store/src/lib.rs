@@ -18,6 +18,7 @@ mod migrate;
 mod port;
 mod range;
 mod record;
+mod records;
 
 mod high_water;
 mod snapshot;
@@ -37,6 +38,7 @@ pub use memory::MemStore;
 pub use migrate::{FORMAT, MigratedTree, Migration, migrate};
 pub use port::{Batch, Expect, Op, Order, Page, Rec, Scan, Store, StoreStats, Tree, VerifyReport};
 pub use record::{Encoding, Record};
+pub use records::{Entries, PageRequest, RecordPage, Records};
 pub use snapshot::{restore_from_file, snapshot_to_file};
 
 /// A shared store.

@@ -307,7 +307,8 @@ pub trait Store: Send + Sync + 'static {
     /// Returns one page of a scan.
     fn scan(&self, tree: Tree, scan: &Scan) -> Result<Page, StoreError>;
 
-    /// Applies a batch; the future resolves once it is durable. Dropping the future does not cancel the batch.
+    /// Applies a batch; the future resolves once it is durable. Dropping the future does not cancel the batch. Batches are
+    /// applied in the order of the calls, so an empty one resolves after all that were submitted before it.
     fn commit(&self, batch: Batch) -> BoxFuture<'static, Result<(), StoreError>>;
 
     /// Writes every record to `to` as a stream with checksums; returns the number of records.
@@ -315,6 +316,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns current figures.
     fn stats(&self) -> StoreStats;
+
+    /// Whether writes are accepted. Cheap: asked before each decision that will be written.
+    ///
+    /// # Errors
+    /// `Poisoned`: the store only reads until it is reopened.
+    fn writable(&self) -> Result<(), StoreError> {
+        self.stats().poisoned.map_or(Ok(()), |why| Err(StoreError::Poisoned(why)))
+    }
 
     /// Reads every record and checks its checksum.
     fn verify(&self) -> Result<VerifyReport, StoreError>;

@@ -52,11 +52,11 @@ impl Paging {
 
     /// Returns whether one more record fits. If not, `key` becomes the start of the next page.
     pub(crate) fn accepts(&mut self, key: &[u8]) -> bool {
-        let room = self.page.items.len() < self.limit && self.bytes < MAX_PAGE_BYTES;
-        if !room {
+        let accepts = self.page.items.len() < self.limit && self.bytes < MAX_PAGE_BYTES;
+        if !accepts {
             self.page.next = Some(key.to_vec());
         }
-        room
+        accepts
     }
 
     pub(crate) fn push(&mut self, key: Vec<u8>, rec: Rec) {

@@ -208,7 +208,7 @@ impl ChatCompletionBody {
             parallel_tool_calls: self.parallel_tool_calls,
             n: self.n,
             verbatim: Some(sent),
-            beyond: self.beyond,
+            unsupported_field: self.beyond,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, web};
 use muster_core::Millis;
-use muster_memory::{EntryId, Highlight, Hit, IndexHealth, Mode, SearchReply};
+use muster_memory::{EntryId, FoundEntry, Highlight, Hit, IndexHealth, Mode, SearchReply};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -99,8 +99,9 @@ pub struct SearchBody {
     pub index: IndexHealth,
 }
 
-fn hit(hit: Hit, explained: bool) -> HitBody {
-    let Hit { record, rank, score, text, semantic, explain, highlights, prev, next } = hit;
+fn hit(found: FoundEntry, explained: bool) -> HitBody {
+    let FoundEntry { record, rank, hit, highlights } = found;
+    let Hit { score, text, semantic, explain, prev, next, .. } = hit;
     HitBody {
         id: record.id,
         key: record.key().to_owned(),
@@ -115,8 +116,8 @@ fn hit(hit: Hit, explained: bool) -> HitBody {
         highlights: highlights.into_iter().map(|part| highlight(part, &record.value)).collect(),
         stored_at: record.stored_at,
         expires_at: record.expires_at,
-        explain: explained.then_some(explain),
-        context: ContextBody { prev_id: prev, next_id: next },
+        explain: explained.then(|| serde_json::to_value(explain).unwrap_or_default()),
+        context: ContextBody { prev_id: prev.map(EntryId), next_id: next.map(EntryId) },
         value: record.value.to_string(),
     }
 }
@@ -186,7 +187,7 @@ pub async fn search_by_body(
 
 async fn found(sought: Sought, http: &HttpRequest, app: &App) -> Result<web::Json<SearchBody>, HttpError> {
     let Sought { ask, explain } = sought;
-    let text = ask.query.clone();
+    let text = ask.query.text.to_string();
     let reply = app.memory.entries.search(ask, &acting(http)?).await?;
     let SearchReply { mode, hits, total, next, took, mut warnings, index } = reply;
     if let IndexHealth::Rebuilding { percent } = index {

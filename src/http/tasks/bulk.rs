@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors};
-use crate::guard::{AgentsRun, Sent, acting};
+use crate::guard::{AgentsControl, Sent, acting};
 
 /// Which tasks: those that fit everything that is said, of those that live.
 #[derive(Debug, ToSchema)]
@@ -160,7 +160,7 @@ fn entry(outcome: BulkOutcome) -> BulkEntry {
 #[utoipa::path(post, path = "/api/v1/tasks/control", tag = "tasks", operation_id = "control_tasks", request_body = BulkBody,
     responses((status = 200, description = "The outcome for each task", body = BulkAnswer), BodyErrors<Agent>))]
 pub async fn control(
-    request: Sent<AgentsRun, BulkBody>,
+    request: Sent<AgentsControl, BulkBody>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<BulkAnswer>, HttpError> {

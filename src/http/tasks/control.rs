@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, WriteErrors};
-use crate::guard::{AgentsRun, Sent, acting};
+use crate::guard::{AgentsControl, Sent, acting};
 
 /// What every control takes.
 #[derive(Debug, ToSchema)]
@@ -137,7 +137,7 @@ async fn carry_out(
         (status = 202, description = "The command is accepted and takes effect at the next step", body = ControlAnswer),
         WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn pause(
-    request: Sent<AgentsRun, PauseBody>,
+    request: Sent<AgentsControl, PauseBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -155,7 +155,7 @@ pub async fn pause(
         (status = 202, description = "The command is accepted and takes effect at the next step", body = ControlAnswer),
         WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn resume(
-    request: Sent<AgentsRun, ControlBody>,
+    request: Sent<AgentsControl, ControlBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -172,7 +172,7 @@ pub async fn resume(
         (status = 202, description = "The command is accepted and takes effect at the next step", body = ControlAnswer),
         WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn kill(
-    request: Sent<AgentsRun, ControlBody>,
+    request: Sent<AgentsControl, ControlBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -189,7 +189,7 @@ pub async fn kill(
         (status = 202, description = "The command is accepted and takes effect at the next step", body = ControlAnswer),
         WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn redirect(
-    request: Sent<AgentsRun, RedirectBody>,
+    request: Sent<AgentsControl, RedirectBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use muster_core::Millis;
 use muster_core::principal::Viewer;
-use muster_feed::{ConnId, HistoryError, Position, SubscribeAsk};
+use muster_feed::{ConnId, HistoryError, Position, SubscribeRequest};
 use muster_identity::{Person, Scheme};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -53,7 +53,8 @@ impl Shard {
                 Effect::Subscribe { tag, channel, since, snapshot } => {
                     let Some(viewer) = conn.session.viewer() else { continue };
                     let channel = channel.as_ref().to_owned();
-                    let ask = SubscribeAsk { shard: self.shard_id(), conn: id, tag, channel, since, snapshot, viewer };
+                    let ask =
+                        SubscribeRequest { shard: self.shard_id(), conn: id, tag, channel, since, snapshot, viewer };
                     if let Err(refused) = self.sockets.feed.subscribe(ask) {
                         effects.extend(conn.session.on_subscribed(tag, Err(refused), now));
                     }
@@ -91,7 +92,7 @@ impl Shard {
         for place in std::mem::take(&mut conn.places).into_values() {
             table.leave(place);
         }
-        self.sockets.feed.gone(self.shard_id(), id);
+        self.sockets.feed.connection_closed(self.shard_id(), id);
     }
 
     /// Follows what becomes of the person's session, or of the device.
@@ -115,7 +116,7 @@ impl Shard {
                     rule.is_ok_and(|rule| rule.only(viewer).is_none_or(|only| owner == Some(&only)))
                 };
                 shard.told(id, |session, _| session.on_grant(person, allowed));
-                feed.looks_anew(shard.shard_id(), id, viewer);
+                feed.update_viewer(shard.shard_id(), id, viewer);
             }
         })
     }

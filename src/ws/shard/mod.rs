@@ -254,7 +254,7 @@ impl Shard {
 
     fn forget(&self, table: &mut Table, id: ConnId) {
         if let Some(conn) = table.remove(id) {
-            self.sockets.feed.gone(self.shard_id(), conn.id);
+            self.sockets.feed.connection_closed(self.shard_id(), conn.id);
         }
     }
 }

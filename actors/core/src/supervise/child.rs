@@ -34,6 +34,7 @@ pub struct ChildSpec<A: Actor> {
     pub(super) name: String,
     pub(super) arbiter: ArbiterHandle,
     pub(super) capacity: usize,
+    pub(super) reserved: usize,
     pub(super) policy: RestartPolicy,
     factory: Factory<A>,
 }
@@ -56,6 +57,7 @@ impl<A: Actor<Context = Context<A>> + Send> ChildSpec<A> {
             name: name.into(),
             arbiter,
             capacity: 1024,
+            reserved: 0,
             policy: RestartPolicy::default(),
             factory: Box::new(move |control| Box::pin(factory(control))),
         }
@@ -65,6 +67,13 @@ impl<A: Actor<Context = Context<A>> + Send> ChildSpec<A> {
     #[must_use]
     pub fn capacity(mut self, calls: usize) -> Self {
         self.capacity = calls.max(1);
+        self
+    }
+
+    /// Sets the queue places reserved for control calls (default 0).
+    #[must_use]
+    pub fn reserved(mut self, calls: usize) -> Self {
+        self.reserved = calls;
         self
     }
 
@@ -205,7 +214,7 @@ where
 {
     let (addr_to, addr_from) = oneshot::channel();
     let (ended_to, ended) = oneshot::channel();
-    let capacity = spec.capacity;
+    let capacity = spec.capacity + spec.reserved;
     spec.arbiter.spawn_fn(move || {
         let mut context = Context::new();
         context.set_mailbox_capacity(capacity);

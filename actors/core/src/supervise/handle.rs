@@ -56,13 +56,16 @@ pub(super) struct Slot<A: Actor> {
     pub(super) retired: CancellationToken,
     pub(super) depth: AtomicUsize,
     pub(super) capacity: usize,
+    /// Places that control alone may take, and how many of them are taken.
+    reserved: usize,
+    controls: AtomicUsize,
     pub(super) refused: AtomicU64,
     /// Time until a dead actor is restarted, in milliseconds from its death.
     pub(super) back_in_ms: AtomicU64,
 }
 
 impl<A: Actor> Slot<A> {
-    pub(super) fn new(name: Arc<str>, capacity: usize) -> Self {
+    pub(super) fn new(name: Arc<str>, capacity: usize, reserved: usize) -> Self {
         Self {
             name,
             addr: RwLock::new(None),
@@ -70,6 +73,8 @@ impl<A: Actor> Slot<A> {
             retired: CancellationToken::new(),
             depth: AtomicUsize::new(0),
             capacity,
+            reserved,
+            controls: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             back_in_ms: AtomicU64::new(0),
         }
@@ -92,28 +97,36 @@ impl<A: Actor> Slot<A> {
         addr.ok_or_else(|| self.error(CallErrorKind::Down))
     }
 
-    fn enter(&self) -> Result<QueuePermit<'_, A>, CallError> {
-        if self.depth.fetch_add(1, Ordering::AcqRel) >= self.capacity {
-            self.depth.fetch_sub(1, Ordering::AcqRel);
-            return Err(self.error(CallErrorKind::Busy));
-        }
-        Ok(QueuePermit(self))
+    fn enter(&self) -> Result<Place<'_>, CallError> {
+        Place::take(&self.depth, self.capacity).ok_or_else(|| self.error(CallErrorKind::Busy))
+    }
+
+    /// A reserved place, or an ordinary one where all of those are taken.
+    fn enter_control(&self) -> Result<Place<'_>, CallError> {
+        Place::take(&self.controls, self.reserved).map_or_else(|| self.enter(), Ok)
     }
 }
 
-/// A caller's place in the bounded queue; released on drop.
-struct QueuePermit<'a, A: Actor>(&'a Slot<A>);
+/// One caller's place in the bounded queue; given back on drop.
+struct Place<'a>(&'a AtomicUsize);
 
-impl<A: Actor> Drop for QueuePermit<'_, A> {
+impl<'a> Place<'a> {
+    fn take(taken: &'a AtomicUsize, places: usize) -> Option<Self> {
+        let place = Self(taken);
+        (taken.fetch_add(1, Ordering::AcqRel) < places).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.0.depth.fetch_sub(1, Ordering::AcqRel);
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// Handle to a supervised actor. Cheap to clone; stays valid across restarts.
 ///
-/// At most `capacity` calls are in progress at a time, counted from the call to its reply; further ones are rejected as
-/// `Busy`.
+/// At most `capacity` calls wait at a time, counted from the call to its answer; one more is refused as `Busy`. Control
+/// (pausing, killing, draining) has places of its own beside them: see [`ChildSpec::reserved`](super::ChildSpec::reserved).
 pub struct Handle<A: Actor>(pub(super) Arc<Slot<A>>);
 
 impl<A: Actor> Clone for Handle<A> {
@@ -173,7 +186,30 @@ impl<A: Actor<Context = Context<A>>> Handle<A> {
         A: Handler<M>,
         A::Context: ToEnvelope<A, M>,
     {
-        let _permit = self.0.enter()?;
+        let place = self.0.enter()?;
+        self.call(place, patience, message).await
+    }
+
+    /// As [`Handle::ask_within`], for control: takes a reserved place, so that an actor whose queue is full of other calls
+    /// is still reached.
+    pub async fn control_within<M>(&self, patience: Duration, message: M) -> Result<M::Result, CallError>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        A::Context: ToEnvelope<A, M>,
+    {
+        let place = self.0.enter_control()?;
+        self.call(place, patience, message).await
+    }
+
+    async fn call<M>(&self, _place: Place<'_>, patience: Duration, message: M) -> Result<M::Result, CallError>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        A::Context: ToEnvelope<A, M>,
+    {
         let addr = self.0.present()?;
         match tokio::time::timeout(patience, addr.send(message)).await {
             Ok(Ok(answer)) => Ok(answer),

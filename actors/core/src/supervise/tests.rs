@@ -206,3 +206,32 @@ fn control_signals_bypass_the_mailbox() {
         assert_eq!(state(&tree, "test/counter").state, ActorState::Stopped);
     });
 }
+
+#[test]
+fn control_reaches_an_actor_whose_queue_is_full() {
+    test_world::run(|tree| async move {
+        let counter = tree.group("test").start(counter(&Arc::default()).capacity(2).reserved(1));
+        running(&tree, "test/counter").await;
+        let patience = Duration::from_secs(5);
+        let hanging = futures::future::join_all((0..2).map(|_| counter.ask_within(patience * 2, Hang)));
+        let asking = async {
+            tokio::task::yield_now().await;
+            assert_eq!(counter.ask(Add(1)).await.unwrap_err().kind, CallErrorKind::Busy);
+            assert_eq!(counter.control_within(patience, Add(1)).await, Ok(1));
+            let stuck = counter.control_within(patience, Hang);
+            let refused = async {
+                tokio::task::yield_now().await;
+                counter.control_within(patience, Add(1)).await.unwrap_err().kind
+            };
+            let (stuck, refused) = tokio::join!(stuck, refused);
+            assert_eq!(
+                (stuck.unwrap_err().kind, refused),
+                (CallErrorKind::TimedOut, CallErrorKind::Busy),
+                "bounded too"
+            );
+            assert_eq!(counter.control_within(patience, Add(1)).await, Ok(2), "the place is given back");
+        };
+        tokio::join!(hanging, asking);
+        assert_eq!(counter.ask(Add(1)).await, Ok(3));
+    });
+}

@@ -321,7 +321,7 @@ impl Group {
         A: Actor<Context = Context<A>> + Send,
     {
         let path = self.path_of(&spec.name);
-        let slot = Arc::new(Slot::new(Arc::from(path.as_str()), spec.capacity));
+        let slot = Arc::new(Slot::new(Arc::from(path.as_str()), spec.capacity, spec.reserved));
         let gauged = Arc::clone(&slot);
         let node = Arc::new(Node {
             path,

@@ -205,7 +205,7 @@ impl Identity {
 
     /// Whom a password may be compared with: nobody, where the account is locked, disabled or not there.
     async fn attempt(&self, account: &str, ip: Option<IpAddr>) -> Result<Option<Arc<UserRecord>>, Error> {
-        let Attempted { verdict, user } = self.registry.ask(Attempt { account: account.to_owned(), ip }).await?;
+        let Attempted { verdict, user } = self.registry.ask(Attempt { account: account.to_owned(), ip }).await??;
         match verdict {
             Verdict::Try => Ok(user.filter(|user| !user.disabled)),
             Verdict::Locked => Ok(None),
@@ -233,21 +233,22 @@ impl Identity {
         // An actor that idles is retired between being found and being asked once in a while.
         for _ in 0..2 {
             let locate = Locate { sid: sid.clone(), registry: self.registry.clone() };
-            let located = self.registry.ask(locate).await?.ok_or_else(refresh_refused)?;
+            let located = self.registry.ask(locate).await??.ok_or_else(refresh_refused)?;
             // Bounded: where it does not come up, asking it says so.
             let _ = tokio::time::timeout(STARTING, located.session.up()).await;
             match located.session.ask(Refresh(sent.clone())).await {
-                Ok(answer) => {
+                Ok(Some(answer)) => {
                     let session = answer?;
                     if let Some(live) = self.directory.borrow().get(&sid) {
                         live.rotated(&session, &self.tokens.lifetimes);
                     }
                     return self.tokens.of(&session, located.user);
                 }
-                Err(error) => down = Some(error),
+                Ok(None) => down = Some(restarting()),
+                Err(error) => down = Some(error.into()),
             }
         }
-        Err(down.map_or_else(refresh_refused, Error::from))
+        Err(down.unwrap_or_else(refresh_refused))
     }
 
     /// Ends the session of a token, which is the person's own, or anybody's where the person may revoke sessions. A
@@ -320,6 +321,11 @@ impl Identity {
     pub async fn rotate_keys(&self, by: By) -> Result<Vec<SigningKeyChange>, Error> {
         self.signing.ask(Rotate { by }).await?
     }
+}
+
+/// A session's actor ended before it answered, twice.
+fn restarting() -> Error {
+    Error::new(Kind::Unavailable, "the session is restarting: try again").retry_in(Duration::from_secs(1))
 }
 
 /// A password that could be one; others are told so before any work.

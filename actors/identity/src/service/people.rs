@@ -76,11 +76,11 @@ impl Identity {
     /// By identifier or e-mail.
     pub async fn user(&self, name: &str) -> Result<Option<Arc<UserRecord>>, Error> {
         let name = if name.contains('@') { fold(name) } else { name.to_owned() };
-        Ok(self.registry.ask(GetUser { name }).await?)
+        self.registry.ask(GetUser { name }).await?
     }
 
     pub async fn users(&self, page: PageAsk) -> Result<Page<Arc<UserRecord>>, Error> {
-        Ok(self.registry.ask(ListUsers(page)).await?)
+        self.registry.ask(ListUsers(page)).await?
     }
 
     /// Makes the administrator of an empty store, with a random password where none is given: that one is answered, to

@@ -159,6 +159,10 @@ impl Store for SledStore {
         }
     }
 
+    fn writable(&self) -> Result<(), StoreError> {
+        self.writer.writable()
+    }
+
     fn verify(&self) -> Result<VerifyReport, StoreError> {
         self.engine.verify()
     }

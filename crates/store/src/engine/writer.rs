@@ -142,6 +142,10 @@ impl Writer {
         }
     }
 
+    pub(super) fn writable(&self) -> Result<(), StoreError> {
+        self.shared.poison_error().map_or(Ok(()), Err)
+    }
+
     pub(super) fn stats(&self) -> StoreStats {
         StoreStats {
             queue_depth: self.shared.waiting.load(Ordering::Relaxed),
@@ -302,6 +306,7 @@ mod tests {
         assert_eq!(second, Err(StoreError::Poisoned(why.clone())));
         assert_eq!(writer.submit(put("c"), 2).err(), Some(StoreError::Poisoned(why.clone())));
         let stats = writer.stats();
+        assert_eq!(writer.writable(), Err(StoreError::Poisoned(why.clone())));
         assert_eq!((stats.poisoned, stats.commits, stats.groups), (Some(why), 0, 0));
         assert!(engine.get(Tree::Keys, b"before").unwrap().is_some());
         assert_eq!(crate::high_water::read(&home.path().join("witness")), None);

@@ -23,6 +23,18 @@ async fn waiting_commits_share_one_sync() {
 }
 
 #[tokio::test]
+async fn an_empty_batch_is_acknowledged_after_all_that_were_handed_over_before_it() {
+    let home = tempfile::tempdir().unwrap();
+    let store = SledStore::open(Options::new(home.path())).unwrap().store;
+    store.commit(Batch::default()).await.unwrap();
+    for n in 0..20_u32 {
+        drop(store.commit(Batch::put(Tree::Keys, n.to_be_bytes(), rec("v"))));
+        store.commit(Batch::default()).await.unwrap();
+        assert_eq!(store.get(Tree::Keys, &n.to_be_bytes()), Ok(Some(rec("v"))));
+    }
+}
+
+#[tokio::test]
 async fn of_many_concurrent_swaps_of_one_record_one_succeeds() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;

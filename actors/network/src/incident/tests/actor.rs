@@ -12,12 +12,12 @@ use muster_core::page::PageAsk;
 use muster_core::principal::Viewer;
 use muster_core::supervise::Tree as Actors;
 use muster_core::{Clock, Kind, test_world};
-use muster_feed::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
 
-struct House {
-    store: Arc<MemStore>,
-    told: Arc<RecordingPublisher>,
-    incidents: Incidents,
+pub(super) struct House {
+    pub(super) store: Arc<MemStore>,
+    pub(super) told: Arc<RecordingPublisher>,
+    pub(super) incidents: Incidents,
 }
 
 /// Keeps what it is told of places.
@@ -40,7 +40,7 @@ impl Map {
     }
 }
 
-async fn house(tree: &Actors, store: &Arc<MemStore>) -> House {
+pub(super) async fn house(tree: &Actors, store: &Arc<MemStore>) -> House {
     watched(tree, store, &Arc::default()).await
 }
 
@@ -63,22 +63,22 @@ async fn with(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>, settings: Se
 }
 
 impl House {
-    async fn report(&self) -> Arc<Incident> {
+    pub(super) async fn report(&self) -> Arc<Incident> {
         self.incidents.report(operator(), None, flood(Severity::Minor)).await.unwrap().incident.unwrap()
     }
 
-    async fn act(&self, incident: &Incident, action: Action) -> Result<Arc<Incident>, Error> {
+    pub(super) async fn act(&self, incident: &Incident, action: Action) -> Result<Arc<Incident>, Error> {
         let mv =
             Move { more: More { commander: Some("usr_commander".to_owned()), ..More::default() }, ..Move::new(action) };
         let at = IfMatch::Version(incident.version);
         Ok(self.incidents.act(commander(), incident.id.clone(), at, mv).await?.incident.unwrap())
     }
 
-    async fn get(&self, id: &str) -> Arc<Incident> {
+    pub(super) async fn get(&self, id: &str) -> Arc<Incident> {
         self.incidents.get(operator(), id.to_owned()).await.unwrap()
     }
 
-    fn told(&self) -> Vec<String> {
+    pub(super) fn told(&self) -> Vec<String> {
         self.told.take().into_iter().map(|event| event.name).collect()
     }
 }
@@ -129,7 +129,7 @@ fn what_was_answered_is_there_after_a_death_and_nothing_else_is() {
         let (kept, alert) = (sent.incident.unwrap(), sent.alert.unwrap());
         house.told();
 
-        house.store.fail_commits(Some(StoreError::Busy));
+        house.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
         let refused = house.act(&kept, Action::Cancel).await;
         assert_eq!(refused.unwrap_err().kind, Kind::Invalid, "without a reason");
         let refused = house.act(&kept, Action::Acknowledge).await.unwrap_err();
@@ -221,11 +221,16 @@ fn a_timeline_is_paged_in_order() {
 }
 
 /// Asks for a channel's state as somebody of a role.
-async fn state(incidents: &Incidents, channel: &str, id: &str, role: UserRole) -> Result<Vec<StateItem>, Denied> {
+pub(super) async fn state(
+    incidents: &Incidents,
+    channel: &str,
+    id: &str,
+    role: UserRole,
+) -> Result<Vec<StateItem>, Denied> {
     let (send, answer) = tokio::sync::oneshot::channel();
     let viewer = Viewer { id: id.into(), permissions: role.permissions() };
     let reply = SnapshotReply::new(move |state| drop(send.send(state)));
-    incidents.ask(SnapshotAsk { channel: channel.to_owned(), viewer, reply });
+    incidents.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     answer.await.unwrap()
 }
 
