@@ -45,7 +45,7 @@ impl TaskActor {
     /// # Errors
     ///
     /// Fails if a bound is reached or the server is shutting down.
-    fn room(&mut self, owner: &str) -> Result<(), Error> {
+    fn check_capacity(&mut self, owner: &str) -> Result<(), Error> {
         let full =
             |message: String, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
         self.admit()?;
