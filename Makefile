@@ -141,7 +141,7 @@ test-node: built ## the official openai client for Node against a running server
 	@$(RUNNING) node --test --test-reporter=spec tests/clients/node/*.test.js
 
 .PHONY: test-api
-test-api: built ## made-up calls of every described route: no server error, every answer as described (after test-rust)
+test-api: built ## the API descriptions: valid, true of made-up calls, good for generated clients (after test-rust)
 	@$(PYTEST) tests/api
 
 .PHONY: check-fmt

@@ -2,7 +2,7 @@
 # Installs what a build and a test run need and the machine lacks. Safe to run again; done in a moment when all is there.
 #
 #   scripts/setup.sh build   what `make run` and `make bench` need: a C++ tool chain, cmake, libclang, a Python of our own
-#   scripts/setup.sh         that, and what `make test` needs: cargo-nextest, cargo-deny, the official clients
+#   scripts/setup.sh         that, and what `make test` needs: cargo-nextest, cargo-deny, the official clients, API validators
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -100,13 +100,14 @@ install_test_tools() {
     printf '%s\n' "$stamp" >.venv/setup-stamp
 }
 
-# The official client for Node, into the folder of its tests. What is there is stamped as .venv is.
-install_node_clients() {
-    local folder=tests/clients/node stamp
+# install_node_packages FOLDER: what the tests in that folder need, beside them. It is stamped as .venv is.
+install_node_packages() {
+    local folder=$1 stamp
     stamp=$(cat "$folder/package-lock.json" <(node --version) | sha256sum)
     [ "$(cat "$folder/node_modules/setup-stamp" 2>/dev/null)" = "$stamp" ] && return
-    say "installing the client for Node into $folder/node_modules"
-    (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
+    say "installing the packages for Node into $folder/node_modules"
+    # No package runs a script of its own.
+    (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
     printf '%s\n' "$stamp" >"$folder/node_modules/setup-stamp"
 }
 
@@ -128,6 +129,7 @@ check_python
 make_venv
 if [ "$purpose" = all ]; then
     install_test_tools
-    install_node_clients
+    install_node_packages tests/clients/node
+    install_node_packages tests/api/node
 fi
 say "ready"

@@ -252,7 +252,9 @@ fn free_percent(data: &Path) -> std::io::Result<u64> {
     let canary = data.join(".disk-probe");
     std::fs::write(&canary, b"probe")?;
     std::fs::remove_file(&canary)?;
-    Ok(fs2::available_space(data)? * 100 / fs2::total_space(data)?.max(1))
+    let disk = rustix::fs::statvfs(data)?;
+    // Both in fragments. Blocks reserved for root are not free.
+    Ok(disk.f_bavail * 100 / disk.f_blocks.max(1))
 }
 
 /// A record is written, synced, read back and deleted.

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use muster_providers::{Content, Image, ImageSource, Message, Part, Role, Tool, ToolCall, ToolChoice};
+use muster_providers::{Content, ContentPart, Image, ImageSource, Message, Role, Tool, ToolCall, ToolChoice};
 use serde_json::{Value, json};
 
 use crate::body::Fields;
@@ -55,23 +55,23 @@ fn content(fields: &mut Fields<'_>) -> Option<Content> {
     }
 }
 
-fn part(fields: &mut Fields<'_>) -> Part {
+fn part(fields: &mut Fields<'_>) -> ContentPart {
     match fields.string("type").as_deref() {
-        Some("text") => Part::Text(required_text(fields, "text")),
+        Some("text") => ContentPart::Text(required_text(fields, "text")),
         // The assistant's own words, sent back.
-        Some("refusal") => Part::Text(required_text(fields, "refusal")),
+        Some("refusal") => ContentPart::Text(required_text(fields, "refusal")),
         Some("image_url") => {
             let image = fields.object("image_url", image);
-            fields.require("image_url", image).map_or_else(|| Part::Text(String::new()), Part::Image)
+            fields.require("image_url", image).map_or_else(|| ContentPart::Text(String::new()), ContentPart::Image)
         }
         Some(other) => {
             let message = format!("content of type {other} is not supported: send text or image_url");
             fields.unsupported("type", message);
-            Part::Text(String::new())
+            ContentPart::Text(String::new())
         }
         None => {
             fields.require::<()>("type", None);
-            Part::Text(String::new())
+            ContentPart::Text(String::new())
         }
     }
 }
@@ -120,10 +120,10 @@ pub fn image_data(media_type: &str, base64: &str) -> Result<ImageSource, &'stati
 }
 
 /// A turn's content: plain text where it is nothing else.
-pub fn joined(mut parts: Vec<Part>) -> Content {
+pub fn joined(mut parts: Vec<ContentPart>) -> Content {
     match parts.pop() {
         None => Content::Text(String::new()),
-        Some(Part::Text(text)) if parts.is_empty() => Content::Text(text),
+        Some(ContentPart::Text(text)) if parts.is_empty() => Content::Text(text),
         Some(last) => {
             parts.push(last);
             Content::Parts(parts)

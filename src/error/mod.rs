@@ -4,6 +4,7 @@
 
 mod dialect;
 mod render;
+pub mod sets;
 mod table;
 
 use std::fmt;

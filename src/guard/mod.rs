@@ -8,6 +8,7 @@ mod access;
 mod admit;
 mod credential;
 mod metered;
+mod requirement;
 mod stay;
 
 use std::future::Future;
@@ -32,6 +33,7 @@ pub(crate) use admit::refused;
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};
 pub use metered::{Anyone, Metered, Priced, Sent};
+pub use requirement::{Guard, GuardedArguments, Requirement};
 pub use stay::staying;
 
 use crate::app::App;

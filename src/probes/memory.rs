@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use muster_core::health::{Probe, ProbeResult};
 use muster_core::{Clock, Error, Kind};
 use muster_identity::By;
-use muster_memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, SearchAsk};
+use muster_memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, Query, SearchAsk};
 
 use super::SECOND;
 
@@ -44,8 +44,8 @@ async fn found(memory: &Memory, clock: &Clock) -> Result<ProbeResult, Error> {
     };
     let stored = memory.store(entry, &By::System, Precondition::None, None).await?;
     let begun = Instant::now();
-    let ask =
-        SearchAsk { query: word, mode: Mode::Text, namespace: Some(NAMESPACE.to_owned()), ..SearchAsk::default() };
+    let query = Query { text: word.into(), mode: Mode::Text, limit: 50, ..Query::default() };
+    let ask = SearchAsk { query, namespace: Some(NAMESPACE.to_owned()), after: None };
     let answer = memory.search(ask, &By::System).await?;
     let took = begun.elapsed();
     memory.delete(Some(NAMESPACE), KEY, Precondition::None, &By::System).await?;

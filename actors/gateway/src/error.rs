@@ -46,7 +46,7 @@ pub(crate) fn refusal(fault: Fault) -> Error {
 
 /// Classifies an attempt by its fault.
 pub(super) fn outcome_of(candidate: &Candidate, fault: &Fault) -> AttemptOutcome {
-    if candidate.excuses(fault) {
+    if candidate.is_unknown_client_model(fault) {
         return AttemptOutcome::UnknownModel;
     }
     match fault.class {

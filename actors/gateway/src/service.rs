@@ -180,8 +180,8 @@ impl Chain {
 
 /// Returns a fault if the request uses a field that this provider would not honour.
 fn unsupported_field(route: &Route, request: &GatewayChatRequest) -> Option<Fault> {
-    let field = request.request.beyond?;
-    let supported = route.member.provider.adapter.takes_verbatim(&request.request);
+    let field = request.request.unsupported_field?;
+    let supported = route.member.provider.adapter.forwards_verbatim(&request.request);
     let message = || format!("{} does not support `{field}`: leave it out", route.candidate.provider_id);
     (!supported).then(|| Fault::unsupported(field, message()))
 }

@@ -21,8 +21,8 @@ pub(crate) fn share_prompt_tokens(remaining: &[usize]) -> Vec<usize> {
     if prompts == 0 {
         return shares;
     }
-    let room = STEP_TOKENS.saturating_sub(decoding);
-    let mut budget = if decoding > 0 { room.min(STEP_PROMPT_TOKENS_BESIDE_DECODING) } else { room };
+    let available = STEP_TOKENS.saturating_sub(decoding);
+    let mut budget = if decoding > 0 { available.min(STEP_PROMPT_TOKENS_BESIDE_DECODING) } else { available };
     let equal = (budget / prompts).max(1);
     for bound in [equal, usize::MAX] {
         for (share, left) in shares.iter_mut().zip(remaining) {

@@ -128,13 +128,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("model.gguf");
         fs::write(&path, b"abc").unwrap();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         verify(&path, &entry(3, ABC), |percent| {
-            told.push(percent);
+            reported.push(percent);
             true
         })
         .unwrap();
-        assert_eq!(told, [100]);
+        assert_eq!(reported, [100]);
         // Cached: nothing is read, so no progress is reported.
         verify(&path, &entry(3, ABC), |_| panic!("hashed again")).unwrap();
 

@@ -69,8 +69,8 @@ async fn files_that_appear_later_are_picked_up() {
     let small = manifest.get("small").unwrap();
     fs::copy(small.path(&models_dir()), small.path(dir.path())).unwrap();
     model.reload();
-    let told = wait_for(&model, |status| !matches!(status, ModelStatus::Absent { .. })).await;
-    assert!(matches!(told, ModelStatus::Loading { .. } | ModelStatus::Ready), "{told:?}");
+    let reported = wait_for(&model, |status| !matches!(status, ModelStatus::Absent { .. })).await;
+    assert!(matches!(reported, ModelStatus::Loading { .. } | ModelStatus::Ready), "{reported:?}");
     wait_for(&model, |status| *status == ModelStatus::Ready).await;
     assert_eq!((model.info().id.as_str(), model.info().context), ("small", 256));
     assert!(answer(&model, ask("What is the capital of Australia?", 32)).await.text.contains("Canberra"));

@@ -4,8 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use time::OffsetDateTime;
-use time::macros::format_description;
+use jiff::Timestamp;
 
 use crate::StoreError;
 
@@ -113,6 +112,5 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// Returns the current UTC time for use in file names: it sorts as text and has a resolution of one millisecond.
 pub(crate) fn utc_stamp() -> String {
-    let format = format_description!("[year][month][day]T[hour][minute][second].[subsecond digits:3]Z");
-    OffsetDateTime::now_utc().format(format).unwrap_or_else(|_| "unknown-time".into())
+    Timestamp::now().strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
 }

@@ -15,7 +15,7 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
             let keys: Vec<String> = (0..200).map(|n| format!("{round}/{n}")).collect();
             let stores = join_all(keys.iter().map(|key| bench.try_store(new(key, key))));
             let kill = async {
-                // A little further on each time.
+                // A little later in each round.
                 for _ in 0..=round {
                     tokio::task::yield_now().await;
                 }
@@ -30,14 +30,14 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
             assert_eq!(bench.get(record.key()).as_ref(), Some(record.as_ref()));
         }
         whole::check(&bench.store);
-        // What was stored and not acknowledged, the index has heard of, too.
+        // The index also receives what was stored but not acknowledged.
         let stored = entries_in(&bench.store);
         assert!(stored.len() >= acknowledged.len());
         let last = bench.put("last", "v").await;
         assert!(stored.iter().all(|entry| entry.seq < last.seq), "no number is given twice");
-        let told = bench.index.kinds();
+        let received = bench.index.kinds();
         for entry in stored {
-            assert!(told.contains(&AppliedKind::Put(Arc::new(entry))));
+            assert!(received.contains(&AppliedKind::Put(Arc::new(entry))));
         }
     });
 }
@@ -52,9 +52,9 @@ fn what_became_durable_as_the_actor_died_is_told_by_the_next() {
         bench.store.held(1).await;
         assert!(bench.tree.inject_panic("memory/memory"));
         assert_eq!(store.await.unwrap().unwrap_err().kind, Kind::Unavailable);
-        assert!(bench.index.told().is_empty());
+        assert!(bench.index.received().is_empty());
         bench.store.release();
-        test_world::until(|| !bench.index.told().is_empty()).await;
+        test_world::until(|| !bench.index.received().is_empty()).await;
         bench.memory.up().await;
         let stored = Arc::new(bench.get("k").unwrap());
         assert_eq!(bench.index.kinds(), [AppliedKind::Put(stored)]);
@@ -143,7 +143,7 @@ fn a_server_that_ends_at_any_commit_has_whole_entries() {
             futures::join!(store("2"), store("3"), memory.delete(None, "k", Precondition::None, &me))
         });
         bench.store.held(2).await;
-        // What the store had not taken when the process ended never was.
+        // What the store had not accepted when the process ended never existed.
         let taken = Arc::new(copy(&bench.store).await);
         let again = Bench::on(&tree, taken, bench.clock.clone(), bench.settings.clone()).await;
         assert_eq!(again.value("k").as_deref(), Some("1"));
@@ -153,7 +153,7 @@ fn a_server_that_ends_at_any_commit_has_whole_entries() {
     });
 }
 
-/// What a store holds, in another.
+/// Copies the content of a store.
 async fn copy(store: &MemStore) -> MemStore {
     let copy = MemStore::default();
     for tree in Rows::ALL {

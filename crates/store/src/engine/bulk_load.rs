@@ -40,7 +40,7 @@ impl<'a> BulkLoader<'a> {
     /// Writes a new restore mark, so that other components see that this store does not continue the previous one. The
     /// mark is not counted as a record.
     pub(super) fn restored(&mut self) {
-        let made = time::OffsetDateTime::now_utc().unix_timestamp_nanos();
+        let made = jiff::Timestamp::now().as_nanosecond();
         let stamp = format!("{made} {}", std::process::id());
         let rec = Rec { schema: 1, bytes: stamp.into_bytes() };
         self.batch = std::mem::take(&mut self.batch).and_put(Tree::Meta, RESTORE_MARK, rec);

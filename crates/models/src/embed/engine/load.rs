@@ -96,11 +96,11 @@ pub(super) fn load(shared: &Shared) -> Result<Model, LoadError> {
     if pieces.len() != bert::VOCABULARY {
         return Err(at(&vocabulary, format!("{} pieces, {} are expected", pieces.len(), bert::VOCABULARY)));
     }
-    let tell = |percent: usize| {
+    let report = |percent: usize| {
         let rest = usize::from(100 - CHECK_SHARE) * percent / 100;
         shared.set_loading(u8::try_from(usize::from(CHECK_SHARE) + rest).unwrap_or(100));
     };
-    let encoder = Bert::read(&weights, tell).map_err(|why| at(&weights, why))?;
+    let encoder = Bert::read(&weights, report).map_err(|why| at(&weights, why))?;
     Ok(Model { vocabulary: pieces, encoder, most_tokens: entry.max_tokens, files })
 }
 

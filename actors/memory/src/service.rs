@@ -1,4 +1,4 @@
-//! What the rest of the house holds of semantic memory.
+//! Public service of semantic memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,27 +30,31 @@ use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error, Kind};
 use muster_identity::By;
 
-/// Calls that may wait for the actor at a time.
+/// Maximum number of calls waiting for the actor.
 const CALLS: usize = 4_096;
-/// How long a call waits for the disk behind the actor.
+/// Time limit of a call, which waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long a call waits until nothing is left of an owner.
+/// Time limit of the deletion of an owner.
 const FORGETTING: Duration = Duration::from_secs(120);
-/// How long figures wait for the index.
+/// Time limit of index statistics.
 const FIGURES: Duration = Duration::from_secs(2);
-/// Most entries of one request.
+/// Maximum number of entries per request.
 const MAX_MANY: usize = 100;
-/// Most bytes of the values of one request.
+/// Maximum bytes of all values per request.
 const MAX_MANY_BYTES: usize = 4 << 20;
-/// Most vectors of one message.
+/// Maximum number of vectors per message.
 const MAX_VECTORS: usize = 512;
 
-/// What semantic memory needs.
+/// Dependencies of semantic memory.
 #[derive(Clone)]
 pub struct MemoryOptions {
+    /// Store of the entries.
     pub store: StoreHandle,
+    /// Source of time.
     pub clock: Clock,
+    /// Settings.
     pub settings: MemorySettings,
+    /// The indexes.
     pub index: Arc<dyn Index>,
 }
 
@@ -72,34 +76,34 @@ fn broke_off() -> Error {
 }
 
 impl Memory {
-    /// Starts the actor: await [`Memory::up`] before serving.
+    /// Starts the writer actor; await [`Memory::up`] before serving.
     pub fn start(group: &Group, writer: ArbiterHandle, options: MemoryOptions) -> Self {
-        // What was stored before this start, the indexes read by themselves.
-        let told = Arc::new(AtomicU64::new(u64::MAX));
-        let (given, first) = (options.clone(), Arc::clone(&told));
+        // The indexes read by themselves what was stored before this start.
+        let announced = Arc::new(AtomicU64::new(u64::MAX));
+        let (given, first) = (options.clone(), Arc::clone(&announced));
         let spec = ChildSpec::new("memory", writer, move |_| {
-            let (given, told) = (given.clone(), Arc::clone(&first));
+            let (given, announced) = (given.clone(), Arc::clone(&first));
             async move {
-                // Fails where another incarnation came before, which knows better.
+                // Fails if an earlier incarnation has set it; its value is newer.
                 let before = stored::last_change(&given.store)?;
-                let _ = told.compare_exchange(u64::MAX, before, Ordering::AcqRel, Ordering::Acquire);
-                load(given, told).await
+                let _ = announced.compare_exchange(u64::MAX, before, Ordering::AcqRel, Ordering::Acquire);
+                load(given, announced).await
             }
         });
         Self { handle: group.start(spec.capacity(CALLS)), options }
     }
 
-    /// Waits until the actor answers.
+    /// Waits until the actor responds.
     pub async fn up(&self) {
         self.handle.up().await;
     }
 
-    /// Stores an entry of the caller's, or of a shared namespace: it is durable when this resolves, and the next search
-    /// finds it unless `index_state` says `Pending`.
+    /// Stores an entry of the caller's, or of a shared namespace. It is durable when this resolves, and the next search
+    /// finds it unless `index_state` is `Pending`.
     ///
     /// # Errors
-    /// `Invalid` with every failed check; `PreconditionFailed`; `QuotaExceeded` where the owner has as many entries as may
-    /// be; `IdempotencyConflict`; `Conflict` while the owner is being forgotten; `Unavailable`.
+    /// `Invalid` with every failed check; `PreconditionFailed`; `QuotaExceeded` if the owner has reached the maximum
+    /// number of entries; `IdempotencyConflict`; `Conflict` while the owner is being deleted; `Unavailable`.
     pub async fn store(
         &self,
         entry: NewEntry,
@@ -112,10 +116,10 @@ impl Memory {
         replies.into_iter().next().unwrap_or_else(|| Err(Error::new(Kind::Internal, "the answer is missing")))
     }
 
-    /// Stores up to 100 entries, each for itself: one answer each, in order.
+    /// Stores up to 100 entries independently: one result per entry, in order.
     ///
     /// # Errors
-    /// Of the request as a whole: none or too many entries, `IdempotencyConflict`, `Unavailable`.
+    /// For the request as a whole: no or too many entries, `IdempotencyConflict`, `Unavailable`.
     pub async fn store_many(
         &self,
         entries: Vec<NewEntry>,
@@ -147,18 +151,18 @@ impl Memory {
         Ok(checked.into_iter().map(|draft| draft.and_then(|_| stored.next().unwrap_or_else(missing))).collect())
     }
 
-    /// The caller's entry of that key, else of that identifier; `None` where there is none or its time is over. Keys are of
-    /// that namespace (`default`), identifiers of any of the caller's or shared.
+    /// Returns the caller's entry with this key or, failing that, this id; `None` if there is none or it has expired.
+    /// Keys are looked up in the namespace (`default`), ids in any of the caller's or shared ones.
     ///
     /// # Errors
-    /// `Unavailable`, `Internal`: it cannot be read.
+    /// `Unavailable`, `Internal`: the store cannot be read.
     pub fn get(&self, namespace: Option<&str>, key_or_id: &str, by: &By) -> Result<Option<EntryRecord>, Error> {
         let named = reads::named(&self.options, namespace, key_or_id, by)?;
         Ok(named.filter(|entry| !entry.expired(self.options.clock.now())))
     }
 
-    /// Every version of an entry that is kept and whose time is not over, newest first: the present one, then at most 32
-    /// replaced ones. Empty where there is no such entry.
+    /// Returns all retained, unexpired versions of an entry, newest first: the current one, then at most 32 replaced
+    /// ones. Empty if there is no such entry.
     ///
     /// # Errors
     /// As [`Memory::get`].
@@ -167,7 +171,7 @@ impl Memory {
         Ok(reads::versions(&self.options.store, present, self.options.clock.now())?)
     }
 
-    /// How an entry can be found now.
+    /// Returns how an entry can be found now.
     ///
     /// # Errors
     /// As [`Memory::get`].
@@ -177,8 +181,8 @@ impl Memory {
         Ok(if stands { IndexState::Indexed } else { IndexState::Text })
     }
 
-    /// A page of the caller's entries, or of a shared namespace's: what was made last first (a replaced entry keeps its
-    /// place). A filter that lets little through may give a short page with a cursor.
+    /// Returns a page of the caller's entries, or of a shared namespace's, newest creation first (a replaced entry
+    /// keeps its position). A selective filter may return a short page with a cursor.
     ///
     /// # Errors
     /// `Invalid` for a cursor of another list; `Unavailable`.
@@ -188,7 +192,7 @@ impl Memory {
         tokio::task::spawn_blocking(move || reads::list(&options, &ask, &by)).await.map_err(|_| broke_off())?
     }
 
-    /// Deletes an entry with its history; false where there was none.
+    /// Deletes an entry with its history; returns false if there was none.
     ///
     /// # Errors
     /// `PreconditionFailed`, `Conflict`, `Unavailable`.
@@ -199,10 +203,10 @@ impl Memory {
         precondition: Precondition,
         by: &By,
     ) -> Result<bool, Error> {
-        // The actor decides by what stands there then: this only says which entry is meant.
+        // The actor decides by the entry present at that time; this only resolves the name.
         let named = reads::named(&self.options, namespace, key_or_id, by)?;
         let delete = match named {
-            // A key means whatever stands there; an identifier that entry and no other.
+            // A key addresses whatever entry is there; an id only that entry.
             Some(entry) => {
                 let id = Some(entry.id).filter(|_| entry.key() != key_or_id);
                 Delete { place: entry.place, id, precondition }
@@ -216,17 +220,17 @@ impl Memory {
         self.handle.ask_within(PATIENCE, delete).await?
     }
 
-    /// Deletes every trace of an owner. It goes on after a crash; asked again, it waits for the same end.
+    /// Deletes all data of an owner. It continues after a crash; a repeated call waits for the same completion.
     ///
     /// # Errors
-    /// `Invalid`: no principal is called so; `Unavailable`: it may go on, ask again.
+    /// `Invalid`: not a principal's id; `Unavailable`: it may still continue, try again.
     pub async fn forget(&self, owner: &Owner, by: &By) -> Result<Forgotten, Error> {
         check::owner(owner)?;
         let forget = Forget { owner: owner.clone(), by: by.clone() };
         self.handle.ask_within(FORGETTING, forget).await?
     }
 
-    /// Entries that answer a query, best first.
+    /// Returns the entries that match a query, best first.
     ///
     /// # Errors
     /// `Invalid` with every failed check, or for a cursor of another search; `Unavailable`.
@@ -234,7 +238,7 @@ impl Memory {
         search::search(&self.options, ask, by).await
     }
 
-    /// Figures of the caller's own memory.
+    /// Returns statistics of the caller's own memory.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -248,8 +252,8 @@ impl Memory {
         Ok(Stats { tally, namespaces, index, health })
     }
 
-    /// Deletes what has expired, some at a time; gives how many entries and versions. For upkeep: the actor does it by
-    /// itself, too, at each expiry.
+    /// Deletes expired entries in slices; returns the number of entries and versions. For maintenance: the actor also
+    /// does it on its own.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -257,7 +261,7 @@ impl Memory {
         self.handle.ask_within(PATIENCE, SweepNow).await?
     }
 
-    /// Whether the indexes hold everything. Asks nobody.
+    /// Returns whether the indexes are complete. Does not block.
     pub fn health(&self) -> IndexHealth {
         self.options.index.health()
     }

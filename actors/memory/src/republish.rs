@@ -1,4 +1,4 @@
-//! What was stored, and not handed to the indexes before the actor died.
+//! Reads changes that were stored but not passed to the indexes before the actor died.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::port::{Applied, AppliedKind};
 use super::record::Change;
 use super::stored;
 
-/// Changes read at a time.
+/// Changes read per page.
 const PAGE: usize = 500;
 
-/// The changes behind `known`, as entries and vectors are now: an index may take the same one twice, and a later one for
-/// an earlier. Blocking.
+/// Returns the changes after `known`, with entries and vectors as they are now: an index accepts duplicates, and newer
+/// versions in place of older ones. Blocking.
 ///
 /// # Errors
-/// They cannot be read.
+/// The store cannot be read.
 pub(super) fn changes(store: &StoreHandle, known: u64) -> Result<Vec<Applied>, StoreError> {
     let (mut all, mut behind) = (Vec::new(), known);
     loop {
@@ -28,7 +28,7 @@ pub(super) fn changes(store: &StoreHandle, known: u64) -> Result<Vec<Applied>, S
     }
 }
 
-/// What is left of a change; `None` where a later one tells it.
+/// Current form of a change; `None` if a later one supersedes it.
 fn now(store: &StoreHandle, change: Change) -> Result<Option<AppliedKind>, StoreError> {
     Ok(match change {
         Change::Put { place, id, .. } => {

@@ -1,4 +1,4 @@
-//! What one decision writes and tells.
+//! Writes and notifications of one decision.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use crate::port::{Applied, AppliedKind};
 use crate::record::{Change, EntryId, EntryRecord, Kept, Place, Space};
 use muster_core::Millis;
 
-/// A decision in the making.
+/// A decision being built.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Transaction {
     pub(crate) now: Millis,
-    /// Of the last change, those of this decision among them.
+    /// Number of the last change, including this decision's.
     pub(crate) seq: u64,
     pub(crate) ops: Vec<Op>,
-    /// For the indexes, in order.
+    /// Changes for the indexes, in order.
     pub(crate) applied: Vec<Applied>,
-    /// What stands at the places that it changed, in order.
+    /// Entries at the changed places, in order.
     pub(crate) there: Vec<(Place, Option<Arc<EntryRecord>>)>,
     pub(crate) deltas: Vec<(Space, Delta)>,
 }
 
-impl Turn {
+impl Transaction {
     pub(crate) fn new(now: Millis, seq: u64) -> Self {
         Self { now, seq, ops: Vec::new(), applied: Vec::new(), there: Vec::new(), deltas: Vec::new() }
     }
@@ -42,14 +42,14 @@ impl Turn {
         self.ops.push(Op::Put { tree, key, rec: Rec { schema: 1, bytes } });
     }
 
-    /// Notes a change in the log; answers its number.
+    /// Appends a change to the log; returns its number.
     pub(crate) fn change(&mut self, change: &Change) -> Result<u64, StoreError> {
         self.seq += 1;
         self.put(Tree::MemoryChanges, place::change(self.seq), change)?;
         Ok(self.seq)
     }
 
-    pub(crate) fn tell(&mut self, seq: u64, kind: AppliedKind) {
+    pub(crate) fn record(&mut self, seq: u64, kind: AppliedKind) {
         self.applied.push(Applied { seq, kind });
     }
 
@@ -59,14 +59,14 @@ impl Turn {
         }
     }
 
-    /// An entry's present version is written.
+    /// Writes an entry's current version.
     pub(super) fn write(&mut self, record: &Arc<EntryRecord>) -> Result<(), StoreError> {
         self.put(Tree::Memory, place::entry(&record.place), record.as_ref())?;
         self.there.push((record.place.clone(), Some(Arc::clone(record))));
         Ok(())
     }
 
-    /// A new entry is found by its identifier.
+    /// Indexes a new entry by its id.
     pub(super) fn enlist(&mut self, record: &EntryRecord) -> Result<(), StoreError> {
         let place = &record.place;
         let bytes = postcard::to_stdvec(place).map_err(|why| StoreError::BadRequest(format!("a place: {why}")))?;
@@ -75,7 +75,7 @@ impl Turn {
         Ok(())
     }
 
-    /// The sweep will look at a version when its time is over.
+    /// Schedules the expiry of a version.
     pub(super) fn schedule(&mut self, record: &EntryRecord) -> Result<(), StoreError> {
         let Some(at) = record.expires_at else { return Ok(()) };
         let place = &record.place;
@@ -90,25 +90,25 @@ impl Turn {
         }
     }
 
-    /// A replaced version goes.
+    /// Removes a retained version.
     pub(super) fn drop_kept(&mut self, id: EntryId, kept: Kept) {
         self.delete(Tree::MemoryHistory, place::version(id, kept.version));
         self.unschedule(kept.expires_at, id, kept.version);
     }
 
-    /// An entry goes with all that belongs to it.
+    /// Removes an entry with everything that belongs to it.
     pub(super) fn remove(&mut self, record: &EntryRecord) -> Result<(), StoreError> {
         let (place, id) = (&record.place, record.id);
         self.erase(record);
         let seq = self.change(&Change::Deleted { place: place.clone(), id })?;
-        self.tell(seq, AppliedKind::Deleted { space: place.space.clone(), id });
+        self.record(seq, AppliedKind::Deleted { space: place.space.clone(), id });
         self.there.push((place.clone(), None));
         let (versions, bytes) = (record.kept.len() as i64, record.bytes() as i64);
         self.count(&place.space, Delta { entries: -1, versions: -versions, bytes: -bytes });
         Ok(())
     }
 
-    /// Deletes an entry's records and nothing else: who calls it tells the indexes and counts.
+    /// Deletes only an entry's records; the caller notifies the indexes and updates tallies.
     pub(crate) fn erase(&mut self, record: &EntryRecord) {
         let (place, id) = (&record.place, record.id);
         self.delete(Tree::Memory, place::entry(place));

@@ -1,4 +1,4 @@
-//! What every shard has at hand.
+//! Dependencies shared by all shards.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use crate::embed::ModelTag;
 use muster_core::{Clock, Millis};
 use muster_retrieval::Collection;
 
-/// Set once for all shards.
-pub(super) struct Kit {
+/// Created once for all shards.
+pub(super) struct ShardContext {
     pub(super) store: StoreHandle,
     pub(super) clock: Clock,
-    /// Of the checkpoints.
+    /// Folder of the checkpoints.
     pub(super) folder: PathBuf,
     pub(super) checkpoint_every: Duration,
     pub(super) model: ModelTag,
     pub(super) ranking: Ranking,
     pub(super) published: Arc<Published>,
-    /// One place each, by shard, for whoever reads or writes its files: a job of a shard that has died may still be at it.
+    /// One permit per shard for access to its files: a job of a dead shard may still be running.
     pub(super) disks: Vec<Arc<Semaphore>>,
 }
 
-impl Kit {
+impl ShardContext {
     pub(super) fn shards(&self) -> usize {
         self.disks.len()
     }
@@ -38,7 +38,7 @@ impl Kit {
         SlotNumber::all().filter(move |slot| slot.shard(shards) == shard)
     }
 
-    /// The place at a shard's files; `None` only where there is no such shard.
+    /// Waits for the permit of a shard's files; `None` only if there is no such shard.
     pub(super) async fn disk(&self, shard: usize) -> Option<OwnedSemaphorePermit> {
         Arc::clone(self.disks.get(shard)?).acquire_owned().await.ok()
     }
@@ -51,7 +51,7 @@ impl Kit {
         Collection::new(self.ranking.collection(self.model.dimensions))
     }
 
-    /// By what a checkpoint is known that can be taken up.
+    /// Identifies compatible checkpoints.
     pub(super) fn mark(&self) -> String {
         self.ranking.mark(&self.model.id)
     }
