@@ -1,4 +1,4 @@
-//! The probe of every module that exists.
+//! Health probes of all modules.
 
 mod agents;
 mod memory;
@@ -28,15 +28,15 @@ use muster_tasks::engine::Engines;
 use muster_tasks::task::Tasks;
 
 use crate::disaster::Disaster;
-use crate::live::Watched;
+use crate::live::LiveReader;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
 
-/// What is probed.
-pub struct Parts {
+/// What the probes check.
+pub struct ProbeTargets {
     /// The data folder.
     pub data: PathBuf,
-    pub live: Watched,
+    pub live: LiveReader,
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreHandle,
@@ -56,20 +56,20 @@ pub struct Parts {
     pub(crate) network: Disaster,
 }
 
-impl std::fmt::Debug for Parts {
+impl std::fmt::Debug for ProbeTargets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("data", &self.data).finish_non_exhaustive()
+        f.debug_struct("ProbeTargets").field("data", &self.data).finish_non_exhaustive()
     }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// One probe for each module that exists; names, weights and intervals are the catalogue's.
-pub fn all(parts: Parts) -> Vec<Probe> {
-    // A new part's probes are a room of their own, and one of these.
+/// Returns one probe for each module. Names, weights and intervals are those of the catalogue.
+pub fn all(parts: ProbeTargets) -> Vec<Probe> {
+    // Each part has a file of probes in `probes/`, included here.
     let rooms =
         [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock)];
-    let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
+    let ProbeTargets { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![
         http(metrics),
@@ -91,7 +91,7 @@ pub fn all(parts: Parts) -> Vec<Probe> {
     own.into_iter().chain(rooms.into_iter().flatten()).collect()
 }
 
-/// The share of our own failures among the answers since the last probe.
+/// Checks the share of server errors among the responses since the last probe.
 fn http(metrics: Metrics) -> Probe {
     let last = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
     Probe::new("http", 5, 10 * SECOND, move || {
@@ -107,7 +107,7 @@ fn http(metrics: Metrics) -> Probe {
     .critical()
 }
 
-/// How late timers are, how many files are open, and whether every actor stands.
+/// Checks how late timers fire, how many files are open, and whether every actor is running.
 fn runtime(tree: Tree) -> Probe {
     Probe::new("runtime", 5, 10 * SECOND, move || {
         let tree = tree.clone();
@@ -145,7 +145,7 @@ fn runtime(tree: Tree) -> Probe {
     .critical()
 }
 
-/// Open file descriptors and their limit; (0, 1) where the system does not say.
+/// Returns open file descriptors and their limit; (0, 1) if the system does not report them.
 fn open_files() -> (usize, usize) {
     let open = std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or(0);
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
@@ -154,7 +154,7 @@ fn open_files() -> (usize, usize) {
     (open, most.unwrap_or(usize::MAX / 100))
 }
 
-/// Jumps of the wall clock against the monotonic one.
+/// Checks for jumps of the wall clock against the monotonic clock.
 fn wall_clock(clock: Clock) -> Probe {
     let last = Arc::new(Mutex::new((Instant::now(), clock.now())));
     Probe::new("clock", 3, 30 * SECOND, move || {
@@ -176,7 +176,7 @@ fn wall_clock(clock: Clock) -> Probe {
     .critical()
 }
 
-/// Whether the data folder takes a file, and how much of its disk is free.
+/// Checks whether the data folder can be written, and how much of its disk is free.
 fn disk(data: PathBuf) -> Probe {
     Probe::new("disk", 4, 30 * SECOND, move || {
         let data = data.clone();
@@ -194,7 +194,7 @@ fn disk(data: PathBuf) -> Probe {
     .critical()
 }
 
-/// Whether every line of the ledger reached its journal, and the actor behind it answers.
+/// Checks whether every line of the ledger reached its journal, and whether its actor answers.
 fn budget(ledger: Ledger) -> Probe {
     Probe::new("budget", 2, 60 * SECOND, move || {
         let ledger = ledger.clone();
@@ -214,7 +214,7 @@ fn budget(ledger: Ledger) -> Probe {
     })
 }
 
-/// A fixed sentence has a vector of length 1, and the same one each time.
+/// Checks that a fixed sentence has a vector of length 1, the same each time.
 fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
     let first: Arc<Mutex<Option<Vec<f32>>>> = Arc::default();
     Probe::new("embedder", 3, 60 * SECOND, move || {
@@ -234,7 +234,7 @@ fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
             let norm = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
             let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
             match first.get_or_insert_with(|| vector.clone()) {
-                // NaN is in no range.
+                // NaN is outside of every range.
                 _ if !(0.999..1.001).contains(&norm) => ProbeResult::Unhealthy(format!("a vector of length {norm}")),
                 known if *known != vector => ProbeResult::Unhealthy("the same text has another vector now".to_owned()),
                 _ if begun.elapsed() > Duration::from_millis(100) => {
@@ -247,7 +247,7 @@ fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
     .critical()
 }
 
-/// Writes and removes a small file; then the free share of the disk.
+/// Writes and removes a small file, then returns the free share of the disk.
 fn free_percent(data: &Path) -> std::io::Result<u64> {
     let canary = data.join(".disk-probe");
     std::fs::write(&canary, b"probe")?;
@@ -257,7 +257,7 @@ fn free_percent(data: &Path) -> std::io::Result<u64> {
     Ok(disk.f_bavail * 100 / disk.f_blocks.max(1))
 }
 
-/// A record is written, synced, read back and deleted.
+/// Checks that a record can be written, synced, read and deleted.
 fn storage(store: StoreHandle, clock: Clock) -> Probe {
     Probe::new("storage", 6, 15 * SECOND, move || {
         let (store, nonce) = (Arc::clone(&store), clock.now().0.to_be_bytes().to_vec());
@@ -294,7 +294,7 @@ fn storage(store: StoreHandle, clock: Clock) -> Probe {
 
 const CANARY: &[u8] = b"health/canary";
 
-/// A made-up key must be unknown, and the key actor must answer.
+/// Checks that an invented key is unknown, and that the key actor answers.
 fn api_keys(keys: Keys) -> Probe {
     Probe::new("api-keys", 3, 30 * SECOND, move || {
         let keys = keys.clone();
@@ -316,8 +316,8 @@ fn api_keys(keys: Keys) -> Probe {
     .critical()
 }
 
-/// Whether something of the chain can answer.
-fn gateway(live: Watched, model: Arc<dyn ChatModel>) -> Probe {
+/// Checks whether a provider of the chain can answer.
+fn gateway(live: LiveReader, model: Arc<dyn ChatModel>) -> Probe {
     Probe::new("llm-gateway", 5, 5 * SECOND, move || {
         let remote = |provider: &ProviderStatus| provider.id != EMBEDDED_PROVIDER && provider.order.is_some();
         let open: Vec<bool> =
@@ -360,8 +360,8 @@ fn providers(chain: &Chain) -> ProbeResult {
     }
 }
 
-/// Whether the settings file still says what the server runs with.
-fn settings(live: Watched) -> Probe {
+/// Checks whether the settings file still matches the running settings.
+fn settings(live: LiveReader) -> Probe {
     Probe::new("config", 3, 60 * SECOND, move || {
         std::future::ready(match live.now().source.changed() {
             Ok(None) => ProbeResult::Healthy,
@@ -372,7 +372,7 @@ fn settings(live: Watched) -> Probe {
     .critical()
 }
 
-/// A fresh bucket of two lets two through and refuses the third.
+/// Checks that a fresh bucket of two admits two requests and rejects the third.
 async fn rate_limiter(limiter: RateLimiter, name: String) -> ProbeResult {
     let key = BucketKey { subject: Subject::anonymous(&name), category: Category::Health };
     let mut admitted = Vec::new();

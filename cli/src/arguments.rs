@@ -21,72 +21,72 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start the server.
+    /// Run the server.
     #[command(
         after_help = "Examples:\n  muster serve\n  muster serve --config config.toml --listen 127.0.0.1:0 --data ./data\n  MUSTER__LLM__MODEL=small muster serve"
     )]
     Serve(ServeArgs),
-    /// Make, list and end API keys: in the data folder while the server is stopped, or through a running one.
+    /// Manage API keys, in the data directory of a stopped server or on a running one (--server).
     #[command(
         after_help = "Examples:\n  muster keys create --name dashboard --scope chat --plan-b pro\n  muster keys list --json\n  MUSTER_API_KEY=mst_… muster keys --server http://127.0.0.1:8080 revoke key_01…"
     )]
     Keys(keys::KeysArgs),
-    /// Make, list, change and remove people: in the data folder while the server is stopped, or through a running one.
+    /// Manage users, in the data directory of a stopped server or on a running one (--remote).
     #[command(
         after_help = "Examples:\n  muster users create --email ann@example.org --role operator\n  muster users list --json\n  muster users --remote disable ann@example.org"
     )]
     Users(users::UsersArgs),
-    /// The keys that sign the tokens of logins.
+    /// List and rotate the keys that sign access tokens, in the data directory or on a running server (--remote).
     #[command(after_help = "Examples:\n  muster signing list\n  muster signing rotate --json")]
     Signing(signing::SigningArgs),
-    /// Log in to a server, with tokens that only this device can use.
+    /// Log in to a server. The tokens are bound to a key of this device.
     #[command(
         after_help = "Examples:\n  muster login --server http://127.0.0.1:8080\n  muster login --server https://muster.example.org --email ann@example.org < password.txt\n  muster login --status --json"
     )]
     Login(login::LoginArgs),
-    /// End the login of this device.
+    /// End the login of this device, on the server and here.
     #[command(after_help = "Example:\n  muster logout")]
     Logout(login::LogoutArgs),
     /// List and fetch embedded models.
     #[command(after_help = "Examples:\n  muster models list\n  muster models pull better")]
     Models(models::ModelsArgs),
-    /// Check settings, store, model and providers, and say how to mend each.
+    /// Check settings, store, model and providers, and print how to fix each problem. The server must be stopped.
     #[command(after_help = "Examples:\n  muster doctor\n  muster doctor --config config.toml --json")]
     Doctor(doctor::DoctorArgs),
-    /// Write everything that is stored into one checked file: of a stopped server's data folder, or of a running server.
+    /// Write the store to one verified file, from the data directory of a stopped server or from a running one (--server).
     #[command(
         after_help = "Examples:\n  muster backup --to muster.backup\n  MUSTER_API_KEY=mst_… muster backup --server http://127.0.0.1:8080 --to muster.backup"
     )]
     Backup(backup::BackupArgs),
-    /// Put a backup into a data folder while no server runs there. The whole file is checked first.
+    /// Restore a backup into the data directory of a stopped server. The file is verified first.
     #[command(
         after_help = "Examples:\n  muster restore --from muster.backup --data ./data\n  muster restore --from muster.backup --force --json"
     )]
     Restore(backup::RestoreArgs),
-    /// Read every record of a stopped server's data folder, or of a backup, and compare checksums and versions.
+    /// Check every record of a backup or of the data directory of a stopped server.
     #[command(after_help = "Examples:\n  muster verify --data ./data\n  muster verify muster.backup --json")]
     Verify(verify::VerifyArgs),
-    /// Write a stopped server's store anew, in less space.
+    /// Rewrite the store of a stopped server in less space.
     #[command(after_help = "Example:\n  muster compact --data ./data")]
     Compact(verify::CompactArgs),
-    /// Watch the tasks of agents live, and pause, resume, redirect or kill them.
+    /// Show the tasks of agents live, and pause, resume, redirect or kill them.
     #[command(after_help = monitor::EXAMPLES)]
     Monitor(monitor::MonitorArgs),
-    /// Drive a server with simulated devices, over real HTTP and sockets.
+    /// Drive a server with simulated devices.
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(simulate::SimulateArgs),
-    /// Run engines for a server, over standard input and output.
+    /// Run engines for a server over standard input and output. Started by the server itself.
     #[command(hide = true)]
     EngineWorker(EngineWorkerArgs),
 }
 
-/// Where the settings and the data are.
+/// The settings file and the data directory.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Settings {
-    /// The settings file; without it `config.toml` of this folder, where there is one.
+    /// Settings file [default: config.toml in the working directory, if it exists].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The data folder, in place of `store.path`.
+    /// Data directory; overrides `store.path`.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
@@ -94,9 +94,10 @@ pub struct Settings {
 /// Arguments of `muster serve`.
 #[derive(Debug, clap::Args)]
 pub struct ServeArgs {
+    /// Settings file and data directory.
     #[command(flatten)]
     pub settings: Settings,
-    /// The address to serve, in place of `server.listen`; port 0 takes a free one.
+    /// Address to listen on; overrides `server.listen`. Port 0 selects a free port.
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
 }
@@ -104,10 +105,10 @@ pub struct ServeArgs {
 /// Arguments of `muster engine-worker`.
 #[derive(Debug, clap::Args)]
 pub struct EngineWorkerArgs {
-    /// For one call.
+    /// Memory limit of one call, in MiB.
     #[arg(long, value_name = "MIB")]
     pub memory_mib: u64,
-    /// The folder that engines may read.
+    /// Directory that engines may read.
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `muster backup` and `muster restore`: of a stopped server's data folder, or a backup through a running server.
+//! `muster backup` and `muster restore`.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -16,16 +16,16 @@ use crate::{Environment, LocalServer, MissingFiles, Settings, block_on, fail, in
 pub(super) struct BackupArgs {
     #[command(flatten)]
     settings: Settings,
-    /// The file to write.
+    /// File to write.
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
-    /// A running server, asked with the key in MUSTER_API_KEY; without it the data folder itself.
+    /// URL of a running server, called with the API key in MUSTER_API_KEY [default: use the data directory].
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Write over a file that is there.
+    /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// Say it as JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -34,35 +34,35 @@ pub(super) struct BackupArgs {
 pub(super) struct RestoreArgs {
     #[command(flatten)]
     settings: Settings,
-    /// The backup.
+    /// Backup file to restore.
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// Set a store that is there aside; it is not deleted.
+    /// Move an existing store aside instead of refusing. It is not deleted.
     #[arg(long)]
     force: bool,
-    /// Say it as JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn backup(args: &BackupArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
-    let written = match &args.server {
+    let result = match &args.server {
         Some(url) => block_on(remote(url, args, environment)),
         None => local(args, server),
     };
-    let found = match written {
-        Ok(found) => found,
+    let inspection = match result {
+        Ok(inspection) => inspection,
         Err(error) => return fail(&error),
     };
-    let records: u64 = found.trees.iter().map(|tree| tree.records).sum();
+    let records: u64 = inspection.trees.iter().map(|tree| tree.records).sum();
     let bytes = fs::metadata(&args.to).map_or(0, |meta| meta.len());
     if args.json {
-        println!("{}", json!({ "file": args.to, "records": records, "bytes": bytes, "journals": found.journals }));
+        println!("{}", json!({ "file": args.to, "records": records, "bytes": bytes, "journals": inspection.journals }));
     } else {
-        println!("{}: {records} records, {bytes} bytes, read back whole", args.to.display());
-        for journal in &found.journals {
+        println!("{}: {records} records, {bytes} bytes, read back and verified", args.to.display());
+        for journal in &inspection.journals {
             println!(
-                "with the journal {}, {} bytes: the first start after a restore takes it in",
+                "includes the journal {} ({} bytes): the first start after a restore applies it",
                 journal.name, journal.bytes
             );
         }
@@ -74,109 +74,111 @@ fn local(args: &BackupArgs, server: &impl LocalServer) -> Result<Inspection, Str
     let options = server.store_options(&args.settings)?;
     let through = "back it up through the server: --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
     let folder = DataFolder::lock(options).map_err(|error| locked(&error, through))?;
-    let mut landing = Landing::new(args)?;
+    let mut file = PendingFile::new(args)?;
     let mut progress = Progress::new("backup", "records");
-    folder.backup(&mut landing.out, &mut |records| progress.update(records)).map_err(|error| error.to_string())?;
-    landing.land(args)
+    folder.backup(&mut file.out, &mut |records| progress.update(records)).map_err(|error| error.to_string())?;
+    file.commit(args)
 }
 
 async fn remote(server: &str, args: &BackupArgs, environment: &Environment) -> Result<Inspection, String> {
     let key = environment.require_api_key()?;
-    let mut landing = Landing::new(args)?;
+    let mut file = PendingFile::new(args)?;
     install_tls();
     let client =
         reqwest::Client::builder().read_timeout(Duration::from_secs(600)).connect_timeout(Duration::from_secs(10));
     let client = client.build().map_err(|error| error.to_string())?;
     let url = format!("{}/api/v1/admin/backup", server.trim_end_matches('/'));
-    let silent = |error: reqwest::Error| format!("{server} does not answer: {error}");
-    let mut answer = client.post(url).bearer_auth(key).send().await.map_err(silent)?;
-    if !answer.status().is_success() {
-        let status = answer.status();
-        let text = answer.text().await.unwrap_or_default();
-        let said =
-            serde_json::from_str(&text).ok().and_then(|said: Value| Some(said.get("detail")?.as_str()?.to_owned()));
-        return Err(said.unwrap_or_else(|| format!("{server} is no Muster server: {status} {text}")));
+    let unreachable = |error: reqwest::Error| format!("{server} does not response: {error}");
+    let mut response = client.post(url).bearer_auth(key).send().await.map_err(unreachable)?;
+    if !response.status().is_success() {
+        let status = response.status();
+        let text = response.text().await.unwrap_or_default();
+        let body =
+            serde_json::from_str(&text).ok().and_then(|body: Value| Some(body.get("detail")?.as_str()?.to_owned()));
+        return Err(body.unwrap_or_else(|| format!("{server} is not a Muster server: {status} {text}")));
     }
     let (mut progress, mut bytes) = (Progress::new("backup", "bytes"), 0);
-    while let Some(piece) = answer.chunk().await.map_err(|error| format!("{server} broke off: {error}"))? {
-        landing.out.write_all(&piece).map_err(|error| landing.at(&error))?;
-        bytes += piece.len() as u64;
+    while let Some(chunk) =
+        response.chunk().await.map_err(|error| format!("the connection to {server} was interrupted: {error}"))?
+    {
+        file.out.write_all(&chunk).map_err(|error| file.error(&error))?;
+        bytes += chunk.len() as u64;
         progress.update(bytes);
     }
-    landing.land(args)
+    file.commit(args)
 }
 
-/// A file that is there whole, or not at all.
-struct Landing {
+/// A file that appears under its name only once it is complete. Until then it is a temporary file beside it.
+struct PendingFile {
     temporary: PathBuf,
     out: BufWriter<File>,
 }
 
-impl Landing {
+impl PendingFile {
     fn new(args: &BackupArgs) -> Result<Self, String> {
-        free(args)?;
+        check_target(args)?;
         let mut name = args.to.as_os_str().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = PathBuf::from(name);
-        let file = File::create(&temporary).map_err(|error| format!("{}: {error}", temporary.display()))?;
-        Ok(Self { temporary, out: BufWriter::with_capacity(64 << 10, file) })
+        let out = File::create(&temporary).map_err(|error| format!("{}: {error}", temporary.display()))?;
+        Ok(Self { temporary, out: BufWriter::with_capacity(64 << 10, out) })
     }
 
-    fn at(&self, error: &dyn std::fmt::Display) -> String {
+    fn error(&self, error: &dyn std::fmt::Display) -> String {
         format!("{}: {error}", self.temporary.display())
     }
 
-    /// Syncs it, reads it back, and gives it its name.
-    fn land(mut self, args: &BackupArgs) -> Result<Inspection, String> {
+    /// Syncs the file, reads it back and renames it.
+    fn commit(mut self, args: &BackupArgs) -> Result<Inspection, String> {
         let synced = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
-        synced.map_err(|error| self.at(&error))?;
-        let found = inspect_file(&self.temporary, &[]).map_err(|error| error.to_string())?;
-        if let Some(why) = found.problems.first() {
-            return Err(format!("the backup does not read back: {why}: nothing was kept"));
+        synced.map_err(|error| self.error(&error))?;
+        let inspection = inspect_file(&self.temporary, &[]).map_err(|error| error.to_string())?;
+        if let Some(why) = inspection.problems.first() {
+            return Err(format!("the backup cannot be read back ({why}): the file was removed"));
         }
-        free(args)?;
+        check_target(args)?;
         fs::rename(&self.temporary, &args.to).map_err(|error| format!("{}: {error}", args.to.display()))?;
         let folder = args.to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
         synced.map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(found)
+        Ok(inspection)
     }
 }
 
-impl Drop for Landing {
+impl Drop for PendingFile {
     fn drop(&mut self) {
-        // It is gone already where it was given its name.
+        // After `commit` the temporary file no longer exists.
         let _ = fs::remove_file(&self.temporary);
     }
 }
 
-fn free(args: &BackupArgs) -> Result<(), String> {
+fn check_target(args: &BackupArgs) -> Result<(), String> {
     if args.to.exists() && !args.force {
-        return Err(format!("{} is there already: give another name, or --force", args.to.display()));
+        return Err(format!("{} already exists: choose another name, or use --force", args.to.display()));
     }
     Ok(())
 }
 
 pub(super) fn restore(args: &RestoreArgs, server: &impl LocalServer) -> ExitCode {
-    let (restored, data, missing) = match restored(args, server) {
+    let (restored, data, missing) = match restore_store(args, server) {
         Ok(restored) => restored,
         Err(error) => return fail(&error),
     };
     if args.json {
-        let said =
+        let body =
             json!({ "data": data, "records": restored.records, "set_aside": restored.set_aside, "lacks": missing });
-        println!("{said}");
+        println!("{body}");
     } else {
         println!("{}: {} records restored", data.display(), restored.records);
         if let Some(aside) = &restored.set_aside {
-            println!("the store before is in {}: remove it once it is not missed", aside.display());
+            println!("the previous store is in {}: remove it when you no longer need it", aside.display());
         }
         print_missing(&missing, &data);
     }
     ExitCode::SUCCESS
 }
 
-fn restored(
+fn restore_store(
     args: &RestoreArgs,
     server: &impl LocalServer,
 ) -> Result<(muster_store::RestoreReport, PathBuf, MissingFiles), String> {
@@ -193,17 +195,18 @@ fn restored(
     Ok((restored, data, missing))
 }
 
+/// Prints which files beside the store are missing after a restore.
 fn print_missing(missing: &MissingFiles, data: &Path) {
     if !missing.images.is_empty() {
         println!(
-            "{} firmware images are not here: copy firmware/ from where the backup was made into {}, or no job with \
-                 them starts: {}",
+            "{} firmware images are missing, and jobs with them cannot start: copy firmware/ from the machine of the backup \
+             into {}: {}",
             missing.images.len(),
             data.display(),
             missing.images.join(", ")
         );
     }
     if missing.signing_keys {
-        println!("signing/ is not here: the first start makes new keys, and everybody logs in again");
+        println!("signing/ is missing: the next start creates new keys, and every user has to log in again");
     }
 }

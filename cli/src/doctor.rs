@@ -10,7 +10,7 @@ use crate::{LocalServer, Settings};
 pub(super) struct DoctorArgs {
     #[command(flatten)]
     settings: Settings,
-    /// Say it as JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `muster keys`: on the data folder while the server is stopped, or through a running server.
+//! `muster keys`: API keys, in the data directory of a stopped server or on a running server.
 
 use std::process::ExitCode;
 
@@ -13,10 +13,10 @@ use crate::{Environment, LocalServer, Settings, block_on, fail, install_tls};
 pub(super) struct KeysArgs {
     #[command(flatten)]
     settings: Settings,
-    /// A running server, asked with the key in MUSTER_API_KEY; without it the data folder itself.
+    /// URL of a running server, called with the API key in MUSTER_API_KEY [default: use the data directory].
     #[arg(long, value_name = "URL", global = true)]
     server: Option<String>,
-    /// Say it as JSON.
+    /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -26,7 +26,7 @@ pub(super) struct KeysArgs {
 /// Subcommands of `muster keys`.
 #[derive(Debug, Subcommand)]
 pub enum KeysCommand {
-    /// Make a key and show it once.
+    /// Create a key and print it once.
     #[command(
         after_help = "Example:\n  muster keys create --name dashboard --scope chat --scope memory --plan-b pro --expires 2027-01-01T00:00:00Z"
     )]
@@ -34,19 +34,19 @@ pub enum KeysCommand {
     /// List keys, newest first.
     #[command(after_help = "Example:\n  muster keys list --json")]
     List,
-    /// Give a key a new secret and show it once; the old one is taken for a grace period yet.
+    /// Replace the secret of a key and print the new key once. The old one is accepted during a grace period.
     #[command(after_help = "Example:\n  muster keys rotate key_01JF… --grace 3600")]
     Rotate {
-        /// The key's id, from `muster keys list`.
+        /// Key id, from `muster keys list`.
         id: String,
-        /// How long the old secret is taken yet, in seconds; 0 ends it at once.
+        /// How long the old secret is accepted, in seconds; 0 revokes it at once.
         #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_GRACE_SECONDS, value_parser = clap::value_parser!(u64).range(..=2_592_000))]
         grace: u64,
     },
-    /// End a key at once and for ever.
+    /// Revoke a key permanently, with immediate effect.
     #[command(after_help = "Example:\n  muster keys revoke key_01JF…")]
     Revoke {
-        /// The key's id, from `muster keys list`.
+        /// Key id, from `muster keys list`.
         id: String,
     },
 }
@@ -54,28 +54,28 @@ pub enum KeysCommand {
 /// Arguments of `muster keys create`.
 #[derive(Debug, clap::Args)]
 pub struct CreateKeyArgs {
-    /// What it is for.
+    /// Name that says what the key is for.
     #[arg(long)]
     name: String,
-    /// Whose it is.
+    /// Owner of the key.
     #[arg(long, default_value = "operator")]
     owner: String,
-    /// What it may call; give it once for each.
+    /// Scope that the key may use; repeat for several.
     #[arg(long = "scope", required = true, value_enum)]
     scopes: Vec<ScopeArg>,
-    /// What its bearer may decide; give it once for each.
+    /// Role of the key's bearer; repeat for several.
     #[arg(long = "role", value_enum)]
     roles: Vec<RoleArg>,
-    /// Plan of interface A.
+    /// Rate-limit plan for interface A.
     #[arg(long, value_enum, default_value = "free")]
     plan_a: PlanAArg,
-    /// Plan of interface B.
+    /// Rate-limit plan for interface B.
     #[arg(long, value_enum, default_value = "free")]
     plan_b: PlanBArg,
-    /// Budget of a calendar month, in USD.
+    /// Budget per calendar month, in USD.
     #[arg(long, value_name = "USD")]
     budget: Option<f64>,
-    /// When it ends, RFC 3339.
+    /// Expiry time, RFC 3339.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     expires: Option<Millis>,
 }
@@ -84,7 +84,7 @@ fn parse_time(text: &str) -> Result<Millis, String> {
     Millis::parse_rfc3339(text).ok_or_else(|| "must be an RFC 3339 time, such as 2027-01-01T00:00:00Z".to_owned())
 }
 
-/// Mirrors an enum of the key records as words of the command line.
+/// Declares an argument type with the same values as a type of key records.
 macro_rules! words {
     ($($arg:ident => $real:ident: $($word:ident),+;)*) => {$(
         #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -122,19 +122,19 @@ impl From<CreateKeyArgs> for NewKey {
 }
 
 pub(super) fn run(args: KeysArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
-    let done = match &args.server {
+    let result = match &args.server {
         Some(url) => block_on(remote(url, args.command, environment)),
         None => server.keys(&args.settings, args.command),
     };
-    match done {
-        Ok(said) if args.json => println!("{said}"),
-        Ok(said) => print_plain(&said),
+    match result {
+        Ok(response) if args.json => println!("{response}"),
+        Ok(response) => print_plain(&response),
         Err(error) => return fail(&error),
     }
     ExitCode::SUCCESS
 }
 
-/// Asks a running server.
+/// Runs the command on a running server.
 async fn remote(server: &str, command: KeysCommand, environment: &Environment) -> Result<Value, String> {
     let key = environment.require_api_key()?;
     let base = format!("{}/api/v1/keys", server.trim_end_matches('/'));
@@ -156,14 +156,15 @@ async fn remote(server: &str, command: KeysCommand, environment: &Environment) -
         }
         KeysCommand::Revoke { id } => client.delete(format!("{base}/{id}")),
     };
-    let answer = request.bearer_auth(key).send().await.map_err(|error| format!("{server} does not answer: {error}"))?;
-    let ok = answer.status().is_success();
-    let text = answer.text().await.map_err(|error| error.to_string())?;
-    let said: Value = serde_json::from_str(&text).map_err(|_| format!("{server} is no Muster server: {text}"))?;
-    if ok { Ok(said) } else { Err(said.get("detail").map_or(text, Value::to_string)) }
+    let reply = request.bearer_auth(key).send().await.map_err(|error| format!("{server} does not reply: {error}"))?;
+    let ok = reply.status().is_success();
+    let text = reply.text().await.map_err(|error| error.to_string())?;
+    let response: Value =
+        serde_json::from_str(&text).map_err(|_| format!("{server} is not a Muster server: {text}"))?;
+    if ok { Ok(response) } else { Err(response.get("detail").map_or(text, Value::to_string)) }
 }
 
-fn print_plain(said: &Value) {
+fn print_plain(response: &Value) {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or("-").to_owned();
     let line = |key: &Value| {
         let scopes: Vec<_> =
@@ -177,11 +178,11 @@ fn print_plain(said: &Value) {
             scopes.join(" ")
         );
     };
-    match said.get("keys").and_then(Value::as_array) {
+    match response.get("keys").and_then(Value::as_array) {
         Some(keys) => keys.iter().for_each(line),
-        None => line(said),
+        None => line(response),
     }
-    if let Some(key) = said.get("key").and_then(Value::as_str) {
-        println!("{key}\nThis is the whole key; it is shown this once.");
+    if let Some(key) = response.get("key").and_then(Value::as_str) {
+        println!("{key}\nThis is the complete key; it is shown only once.");
     }
 }

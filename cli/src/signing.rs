@@ -1,4 +1,4 @@
-//! `muster signing`: the keys that sign the tokens of logins.
+//! `muster signing`: the keys that sign access tokens.
 
 use std::process::ExitCode;
 
@@ -6,17 +6,17 @@ use clap::Subcommand;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::session::Device;
+use crate::session::UserClient;
 use crate::{Environment, LocalServer, Settings, block_on, fail};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SigningArgs {
     #[command(flatten)]
     settings: Settings,
-    /// Through the running server that `muster login` was made to; without it the data folder itself.
+    /// Use the running server of `muster login` [default: use the data directory].
     #[arg(long, global = true)]
     remote: bool,
-    /// Say it as JSON.
+    /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -26,47 +26,47 @@ pub(super) struct SigningArgs {
 /// Subcommands of `muster signing`.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum SigningCommand {
-    /// Publish the next key. It begins to sign once every verifier had time to learn of it.
+    /// Publish the next key. It signs tokens after the time that verifiers have to fetch it (auth.key_publish_ahead_hours).
     #[command(after_help = "Example:\n  muster signing rotate")]
     Rotate,
-    /// List the public keys that tokens are verified with.
+    /// List the public keys that verify tokens.
     #[command(after_help = "Example:\n  muster signing list --json")]
     List,
 }
 
 pub(super) fn run(args: &SigningArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
-    let done = if args.remote {
+    let result = if args.remote {
         block_on(remote(args.command, environment))
     } else {
         server.signing(&args.settings, args.command)
     };
-    match done {
-        Ok(said) if args.json => println!("{said}"),
-        Ok(said) => print_plain(&said),
+    match result {
+        Ok(response) if args.json => println!("{response}"),
+        Ok(response) => print_plain(&response),
         Err(error) => return fail(&error),
     }
     ExitCode::SUCCESS
 }
 
 async fn remote(command: SigningCommand, environment: &Environment) -> Result<Value, String> {
-    let device = Device::open(environment)?;
+    let client = UserClient::open(environment)?;
     match command {
-        SigningCommand::List => device.ask(Method::GET, "/.well-known/jwks.json", None, None).await,
+        SigningCommand::List => client.call(Method::GET, "/.well-known/jwks.json", None, None).await,
         SigningCommand::Rotate => {
-            let said = device.ask(Method::POST, "/api/v1/auth/keys/rotate", None, None).await?;
-            Ok(said.get("data").cloned().unwrap_or(said))
+            let response = client.call(Method::POST, "/api/v1/auth/keys/rotate", None, None).await?;
+            Ok(response.get("data").cloned().unwrap_or(response))
         }
     }
 }
 
-fn print_plain(said: &Value) {
+fn print_plain(response: &Value) {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let of = |name: &str| said.get(name).and_then(Value::as_array);
+    let of = |name: &str| response.get(name).and_then(Value::as_array);
     for key in of("keys").into_iter().flatten() {
         println!("{}  {}", text(key, "kid"), text(key, "alg"));
     }
     match of("changes") {
-        Some(changes) if changes.is_empty() => println!("the next key is published already"),
+        Some(changes) if changes.is_empty() => println!("the next key is already published"),
         Some(changes) => {
             changes.iter().for_each(|change| println!("{} {}", text(change, "change"), text(change, "kid")))
         }

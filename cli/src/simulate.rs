@@ -1,4 +1,4 @@
-//! `muster simulate`: devices that are not there, against a server that is.
+//! `muster simulate`: drives a server with simulated devices.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Subcommand};
 use muster_auth::PublicKey;
-use muster_simulate::{Fleet, NAMES, Operator, Options, Profile, Summary};
+use muster_simulate::{Fleet, Operator, Options, PROFILE_NAMES, Profile, Summary};
 use reqwest::Method;
 
 use crate::arguments::Cli;
-use crate::session::Device;
+use crate::session::UserClient;
 use crate::{Environment, fail};
 
 pub(super) const EXAMPLES: &str = "Examples:\n  muster simulate devices --count 200 --profile mixed --register\n  \
@@ -24,28 +24,28 @@ pub(super) struct SimulateArgs {
 
 #[derive(Debug, Subcommand)]
 enum SimulateCommand {
-    /// Run devices: heartbeats, telemetry, commands, firmware jobs, with the faults of a profile.
+    /// Run devices that send heartbeats and telemetry and execute commands and firmware jobs, with the faults of a profile.
     ///
-    /// They are registered with a person's token (devices:write) from --token-file, MUSTER_TOKEN or the login that
-    /// `muster login` stored, and then speak for themselves, each under a key of its own. Progress goes to standard
-    /// error, the summary to standard output. A server that goes away is waited for; one that is not there at the start
-    /// is an error.
+    /// Registering devices needs a user's token (permission devices:write) from --token-file, MUSTER_TOKEN or the login
+    /// of `muster login`; afterwards each device authenticates with a key of its own. Progress is printed on standard
+    /// error, the summary on standard output. The server must be reachable at the start; when it becomes unreachable
+    /// later, devices wait for it.
     #[command(after_help = DEVICES)]
     Devices(Box<DevicesArgs>),
 }
 
 const DEVICES: &str = "\
-Profiles: healthy; mixed (a little of every fault); group2-fails (of a job with groups of 10, 30 and 60 percent the \
-second fails its threshold); or a TOML file, in which every line may be left out:
-  heartbeat_s = 10            # between heartbeats, give or take a fifth
+Profiles: healthy; mixed (some devices with each fault); group2-fails (in a job with groups of 10, 30 and 60 percent the \
+second group exceeds its failure threshold); or a TOML file with any of these settings:
+  heartbeat_s = 10            # between heartbeats, plus or minus a fifth
   telemetry_s = 15            # 0 sends none
   install_ms = 1000
-  reboot_ms = 2000            # silent for so long
-  slow_bytes_per_s = 16384    # what a slow device fetches
-  commands_by_feed = 0.5      # the share that hears of commands on a socket; the others poll
-  [faults]                    # shares of devices, 0 to 1
+  reboot_ms = 2000            # duration of a restart
+  slow_bytes_per_s = 16384    # download rate of a slow device
+  commands_by_feed = 0.5      # share of devices that receive commands on a WebSocket; the others poll
+  [faults]                    # share of devices with each fault, 0 to 1
   slow = 0.1
-  cuts = 0.1                  # the connection breaks once in each image
+  cuts = 0.1                  # the connection is lost once in each download
   bad_hash = 0.0
   rejects = 0.0
   fails_install = 0.05
@@ -53,7 +53,7 @@ second fails its threshold); or a TOML file, in which every line may be left out
   stale_version = 0.0
   flaky = 0.1
   refuses_commands = 0.0
-  [[stretch]]                 # other shares for a part of the fleet, in the order of the devices' ids
+  [[stretch]]                 # other faults for a part of the fleet, in the order of device ids
   from_pct = 10.0
   to_pct = 40.0
   faults = { fails_install = 0.6 }
@@ -68,43 +68,43 @@ Exit codes: 0 done, 1 failed, 2 wrong use.";
 
 #[derive(Debug, clap::Args)]
 struct DevicesArgs {
-    /// The server. Behind https devices hear of commands by long poll only.
+    /// URL of the server. With https, devices receive commands by long poll only.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = address)]
     server: String,
-    /// How many devices.
+    /// Number of devices.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
-    /// How they behave: a name, or a TOML file.
+    /// Profile: a name, or a TOML file.
     #[arg(long, value_name = "FILE|NAME", default_value = "healthy", value_parser = profile)]
     profile: Profile,
-    /// Register those that the state file does not hold.
+    /// Register devices that the state file does not contain.
     #[arg(long)]
     register: bool,
-    /// Where the devices and their keys are kept, to come back as the same ones.
+    /// File that stores the devices and their keys, so that a later run continues with them.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// A file with the token of a person who may register devices.
+    /// File with the token of a user who may register devices.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The same seed draws the same faults.
+    /// Seed of the random faults. The same seed gives the same faults.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Stop after so many seconds; without it, at Ctrl-C.
+    /// Duration in seconds [default: until Ctrl-C].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     duration: Option<u64>,
-    /// The beginning of their names and serial numbers.
+    /// Prefix of device names and serial numbers.
     #[arg(long, default_value = "simulated")]
     name: String,
-    /// The group they are in, to aim a job at.
+    /// Group of the devices, which rollout jobs can target.
     #[arg(long, default_value = "simulated")]
     group: String,
-    /// Their class of hardware, as firmware names it.
+    /// Hardware class, as firmware artifacts name it.
     #[arg(long, default_value = "sim-1")]
     hw_class: String,
-    /// A public JWK (Ed25519) whose signature on firmware they ask for; without it they compare what was signed.
+    /// File with the public JWK (Ed25519) that devices verify firmware with [default: signatures are not verified].
     #[arg(long, value_name = "FILE", value_parser = public_key)]
     signing_key: Option<PublicKey>,
-    /// Say the summary as JSON.
+    /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -122,20 +122,20 @@ fn profile(text: &str) -> Result<Profile, String> {
         return Ok(profile);
     }
     let file = std::fs::read_to_string(text)
-        .map_err(|error| format!("is neither one of {} nor a file that can be read: {error}", NAMES.join(", ")))?;
+        .map_err(|error| format!("is neither a profile ({}) nor a readable file: {error}", PROFILE_NAMES.join(", ")))?;
     Profile::parse(&file).map_err(|error| error.to_string())
 }
 
 fn public_key(text: &str) -> Result<PublicKey, String> {
     let file = std::fs::read(text).map_err(|error| error.to_string())?;
-    let jwk = serde_json::from_slice(&file).map_err(|error| format!("is no JSON: {error}"))?;
+    let jwk = serde_json::from_slice(&file).map_err(|error| format!("is not JSON: {error}"))?;
     PublicKey::from_jwk(&jwk).map_err(|error| error.to_string())
 }
 
 pub(super) fn run(args: SimulateArgs, environment: &Environment) -> ExitCode {
     let SimulateCommand::Devices(args) = args.command;
     if !args.register && args.state.is_none() {
-        let why = "say --register to register new devices, or --state FILE with those of an earlier run";
+        let why = "use --register to register new devices, or --state FILE to continue with those of an earlier run";
         Cli::command().error(clap::error::ErrorKind::MissingRequiredArgument, why).exit();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -143,7 +143,7 @@ pub(super) fn run(args: SimulateArgs, environment: &Environment) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let json = args.json;
-    match runtime.block_on(drive(*args, environment)) {
+    match runtime.block_on(run_fleet(*args, environment)) {
         Ok(summary) if json => match serde_json::to_string(&summary) {
             Ok(text) => println!("{text}"),
             Err(error) => return fail(&error),
@@ -154,10 +154,10 @@ pub(super) fn run(args: SimulateArgs, environment: &Environment) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-async fn drive(args: DevicesArgs, environment: &Environment) -> Result<Summary, String> {
+async fn run_fleet(args: DevicesArgs, environment: &Environment) -> Result<Summary, String> {
     let fleet = Fleet::start(options(&args, environment).await?).await.map_err(|error| error.to_string())?;
     if fleet.ids().is_empty() {
-        return Err("the state file holds no devices: say --register to make some".to_owned());
+        return Err("the state file contains no devices: use --register to register some".to_owned());
     }
     let end = async {
         match args.duration {
@@ -166,12 +166,12 @@ async fn drive(args: DevicesArgs, environment: &Environment) -> Result<Summary, 
         }
     };
     tokio::pin!(end);
-    let mut every = tokio::time::interval(Duration::from_secs(2));
-    every.tick().await;
+    let mut progress = tokio::time::interval(Duration::from_secs(2));
+    progress.tick().await;
     loop {
         tokio::select! {
             () = &mut end => break,
-            _ = every.tick() => eprintln!("muster: {}", fleet.summary().line()),
+            _ = progress.tick() => eprintln!("muster: {}", fleet.summary().line()),
         }
     }
     fleet.stop().await.map_err(|error| error.to_string())
@@ -192,7 +192,7 @@ async fn options(args: &DevicesArgs, environment: &Environment) -> Result<Option
     })
 }
 
-/// Who registers: by the file, else by MUSTER_TOKEN, else by the login that is kept for this server.
+/// Returns who registers devices: the token file, else MUSTER_TOKEN, else the stored login for this server.
 async fn operator(args: &DevicesArgs, environment: &Environment) -> Result<Option<Operator>, String> {
     if !args.register {
         return Ok(None);
@@ -203,24 +203,24 @@ async fn operator(args: &DevicesArgs, environment: &Environment) -> Result<Optio
     };
     match token {
         Some(token) => Ok(Some(Operator::Token(token))),
-        None => kept(&args.server, environment).await,
+        None => stored_login(&args.server, environment).await,
     }
 }
 
-/// The login that is kept for this server, refreshed where its token is over.
-async fn kept(server: &str, environment: &Environment) -> Result<Option<Operator>, String> {
-    let device = Device::open(environment)?;
-    if device.bound_to(server)?.is_none() {
+/// Returns the stored login for a server, refreshed if its token has expired.
+async fn stored_login(server: &str, environment: &Environment) -> Result<Option<Operator>, String> {
+    let client = UserClient::open(environment)?;
+    if client.token_for(server)?.is_none() {
         return Ok(None);
     }
-    device.ask(Method::GET, "/api/v1/auth/me", None, None).await?;
-    Ok(device.bound_to(server)?.map(|(token, key)| Operator::Login { token, key: Box::new(key) }))
+    client.call(Method::GET, "/api/v1/auth/me", None, None).await?;
+    Ok(client.token_for(server)?.map(|(token, key)| Operator::Login { token, key: Box::new(key) }))
 }
 
 fn read_token(path: &Path) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     match text.trim() {
-        "" => Err(format!("{} is empty: put the token of a login there", path.display())),
+        "" => Err(format!("{} is empty: it must contain an access token", path.display())),
         token => Ok(token.to_owned()),
     }
 }
@@ -233,11 +233,11 @@ fn print_plain(summary: &Summary) {
         }
     };
     list("faults", summary.faults.iter().map(|(name, count)| format!("{name} {count}")).collect());
-    list("ends of jobs", summary.outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect());
+    list("job results", summary.outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect());
     let totals = serde_json::to_value(&summary.totals).unwrap_or_default();
     let totals = totals.as_object().into_iter().flatten().filter(|(_, count)| count.as_u64() != Some(0));
     list("totals", totals.map(|(name, count)| format!("{name} {count}")).collect());
     if let Some(refusal) = &summary.last_refusal {
-        println!("  last refusal: {refusal}");
+        println!("  last rejection: {refusal}");
     }
 }

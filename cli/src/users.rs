@@ -1,4 +1,4 @@
-//! `muster users`: on the data folder while the server is stopped, or through a running server.
+//! `muster users`: user accounts, in the data directory of a stopped server or on a running server.
 
 use std::process::ExitCode;
 
@@ -7,17 +7,17 @@ use muster_core::principal::{Permission, UserRole};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::session::Device;
+use crate::session::UserClient;
 use crate::{Environment, LocalServer, Settings, block_on, fail, prompt};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct UsersArgs {
     #[command(flatten)]
     settings: Settings,
-    /// Through the running server that `muster login` was made to; without it the data folder itself.
+    /// Use the running server of `muster login` [default: use the data directory].
     #[arg(long, global = true)]
     remote: bool,
-    /// Say it as JSON.
+    /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -27,44 +27,45 @@ pub(super) struct UsersArgs {
 /// Subcommands of `muster users`.
 #[derive(Debug, Subcommand)]
 pub enum UsersCommand {
-    /// List people, newest first.
+    /// List users, newest first.
     #[command(after_help = "Example:\n  muster users list --json")]
     List,
-    /// Make a person. The password is asked for, or read from standard input.
+    /// Create a user. The password is prompted for, or read from standard input.
     #[command(
         after_help = "Examples:\n  muster users create --email ann@example.org --role operator\n  muster users --remote create --email bob@example.org --role viewer --grant firmware:read < password.txt"
     )]
     Create(CreateUserArgs),
-    /// Give a person another role.
+    /// Change the role of a user.
     #[command(after_help = "Example:\n  muster users role ann@example.org incident_commander")]
     Role {
-        /// The person's id or e-mail.
+        /// User id or e-mail.
         user: String,
+        /// The new role.
         #[arg(value_enum)]
         role: RoleArg,
     },
-    /// Keep a person out; open sessions end.
+    /// Disable a user and end all sessions.
     #[command(after_help = "Example:\n  muster users disable ann@example.org")]
     Disable {
-        /// The person's id or e-mail.
+        /// User id or e-mail.
         user: String,
     },
-    /// Let a person in again.
+    /// Enable a disabled user.
     #[command(after_help = "Example:\n  muster users enable ann@example.org")]
     Enable {
-        /// The person's id or e-mail.
+        /// User id or e-mail.
         user: String,
     },
-    /// Give a person another password, asked for or read from standard input; open sessions end.
+    /// Set a new password, prompted for or read from standard input, and end all sessions.
     #[command(after_help = "Example:\n  muster users password ann@example.org < password.txt")]
     Password {
-        /// The person's id or e-mail.
+        /// User id or e-mail.
         user: String,
     },
-    /// Remove a person; open sessions end.
+    /// Delete a user and end all sessions.
     #[command(after_help = "Example:\n  muster users delete ann@example.org")]
     Delete {
-        /// The person's id or e-mail.
+        /// User id or e-mail.
         user: String,
     },
 }
@@ -72,13 +73,16 @@ pub enum UsersCommand {
 /// Arguments of `muster users create`.
 #[derive(Debug, clap::Args)]
 pub struct CreateUserArgs {
+    /// E-mail address, used to log in.
     #[arg(long)]
     pub email: String,
+    /// Role, which determines the permissions.
     #[arg(long, value_enum)]
     pub role: RoleArg,
+    /// Display name.
     #[arg(long, default_value = "")]
     pub name: String,
-    /// A permission besides those of the role, `<resource>:<action>`; give it once for each.
+    /// Additional permission, `<resource>:<action>`; repeat for several.
     #[arg(long = "grant", value_parser = parse_permission)]
     pub grants: Vec<Permission>,
 }
@@ -89,7 +93,7 @@ fn parse_permission(text: &str) -> Result<Permission, String> {
     })
 }
 
-/// The roles as words of the command line.
+/// A role as an argument.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleArg(pub UserRole);
 
@@ -114,82 +118,82 @@ impl ValueEnum for RoleArg {
 }
 
 pub(super) fn run(args: UsersArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
-    let done = if args.remote {
+    let result = if args.remote {
         block_on(remote(args.command, environment))
     } else {
         server.users(&args.settings, args.command)
     };
-    match done {
-        Ok(said) if args.json => println!("{said}"),
-        Ok(said) => print_plain(&said),
+    match result {
+        Ok(response) if args.json => println!("{response}"),
+        Ok(response) => print_plain(&response),
         Err(error) => return fail(&error),
     }
     ExitCode::SUCCESS
 }
 
-/// Asks the server that `muster login` was made to.
+/// Runs the command on the server of the stored login.
 async fn remote(command: UsersCommand, environment: &Environment) -> Result<Value, String> {
-    let device = &Device::open(environment)?;
-    let data = |said: Value| said.get("data").cloned().unwrap_or(said);
+    let client = &UserClient::open(environment)?;
+    let data = |response: Value| response.get("data").cloned().unwrap_or(response);
     let patch = |user: String, patch: Value| async move {
-        let path = format!("/api/v1/users/{}", id_of(device, user).await?);
-        device.ask(Method::PATCH, &path, Some(&patch), Some("*")).await.map(data)
+        let path = format!("/api/v1/users/{}", id_of(client, user).await?);
+        client.call(Method::PATCH, &path, Some(&patch), Some("*")).await.map(data)
     };
     match command {
-        UsersCommand::List => Ok(json!({ "users": all(device).await?, "next_cursor": null })),
+        UsersCommand::List => Ok(json!({ "users": all_users(client).await?, "next_cursor": null })),
         UsersCommand::Create(CreateUserArgs { email, role, name, grants }) => {
             let password = prompt::read_password("password")?;
             let body = json!({ "email": email, "role": role.0, "name": name, "grants": grants, "password": password });
-            device.ask(Method::POST, "/api/v1/users", Some(&body), None).await.map(data)
+            client.call(Method::POST, "/api/v1/users", Some(&body), None).await.map(data)
         }
         UsersCommand::Role { user, role } => patch(user, json!({ "role": role.0 })).await,
         UsersCommand::Disable { user } => patch(user, json!({ "disabled": true })).await,
         UsersCommand::Enable { user } => patch(user, json!({ "disabled": false })).await,
         UsersCommand::Password { user } => {
-            let path = format!("/api/v1/users/{}/password", id_of(device, user).await?);
+            let path = format!("/api/v1/users/{}/password", id_of(client, user).await?);
             let body = json!({ "password": prompt::read_password("new password")? });
-            device.ask(Method::POST, &path, Some(&body), None).await
+            client.call(Method::POST, &path, Some(&body), None).await
         }
         UsersCommand::Delete { user } => {
-            let path = format!("/api/v1/users/{}", id_of(device, user).await?);
-            device.ask(Method::DELETE, &path, None, Some("*")).await
+            let path = format!("/api/v1/users/{}", id_of(client, user).await?);
+            client.call(Method::DELETE, &path, None, Some("*")).await
         }
     }
 }
 
-async fn all(device: &Device) -> Result<Vec<Value>, String> {
+async fn all_users(client: &UserClient) -> Result<Vec<Value>, String> {
     let (mut all, mut path) = (Vec::new(), "/api/v1/users?limit=200".to_owned());
     loop {
-        let said = device.ask(Method::GET, &path, None, None).await?;
-        let users = said.pointer("/data/users").and_then(Value::as_array).cloned().unwrap_or_default();
+        let response = client.call(Method::GET, &path, None, None).await?;
+        let users = response.pointer("/data/users").and_then(Value::as_array).cloned().unwrap_or_default();
         all.extend(users);
-        match said.pointer("/data/next_cursor").and_then(Value::as_str) {
+        match response.pointer("/data/next_cursor").and_then(Value::as_str) {
             Some(next) => path = format!("/api/v1/users?limit=200&cursor={next}"),
             None => return Ok(all),
         }
     }
 }
 
-async fn id_of(device: &Device, name: String) -> Result<String, String> {
+async fn id_of(client: &UserClient, name: String) -> Result<String, String> {
     if !name.contains('@') {
         return Ok(name);
     }
     let is = |user: &&Value| {
         user.get("email").and_then(Value::as_str).is_some_and(|email| email.eq_ignore_ascii_case(&name))
     };
-    let found = all(device).await?.iter().find(is).and_then(|user| user.get("id")?.as_str().map(str::to_owned));
-    found.ok_or_else(|| format!("nobody has the e-mail {name}: see `muster users --remote list`"))
+    let found = all_users(client).await?.iter().find(is).and_then(|user| user.get("id")?.as_str().map(str::to_owned));
+    found.ok_or_else(|| format!("no user has the e-mail {name}: see `muster users --remote list`"))
 }
 
-fn print_plain(said: &Value) {
+fn print_plain(response: &Value) {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or("-").to_owned();
     let line = |user: &Value| {
         let state = if user.get("disabled").and_then(Value::as_bool) == Some(true) { "disabled" } else { "active" };
         println!("{}  {state:8}  {:18}  {}", text(user, "id"), text(user, "role"), text(user, "email"));
     };
-    match (said.get("users").and_then(Value::as_array), said.get("message")) {
+    match (response.get("users").and_then(Value::as_array), response.get("message")) {
         (Some(users), _) => users.iter().for_each(line),
-        (None, Some(_)) => println!("{}", text(said, "message")),
-        (None, None) => line(said),
+        (None, Some(_)) => println!("{}", text(response, "message")),
+        (None, None) => line(response),
     }
 }

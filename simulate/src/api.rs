@@ -1,4 +1,4 @@
-//! The server as a device and an operator call it: every path, every body and every retry stands here.
+//! Calls of the server's API by devices and by the operator who registers them: paths, bodies, authorization, retries.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,34 +10,37 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 use super::random::Random;
-use super::retry::{Backoff, passes};
+use super::retry::{Backoff, is_transient};
 use super::summary::Counts;
 
-/// What a call may take, but a long poll.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a long poll waits at the server.
-pub(super) const POLL: Duration = Duration::from_secs(30);
-/// How long a device's token lives; a new one is signed when half of it is over.
-const TOKEN_LIFE: u64 = 240;
+/// Timeout of a call, without the waiting time of a long poll.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for which the server holds a long poll.
+pub(super) const POLL_WAIT: Duration = Duration::from_secs(30);
+/// Lifetime of a device's token, in seconds. A new one is signed after half of it.
+const TOKEN_SECONDS: u64 = 240;
 
-/// Why a fleet cannot be driven.
+/// An error that prevents a fleet from starting or stopping properly.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
+    /// The server does not answer.
     #[error("{server} does not answer: {why}; is the server running there? (muster serve)")]
     Unreachable { server: String, why: String },
+    /// The server rejected a registration.
     #[error("{0}")]
-    Refused(String),
+    Rejected(String),
+    /// Something on this side is missing or cannot be used.
     #[error("{0}")]
     Setup(String),
 }
 
-/// An answer.
+/// A response of the server.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// What stands under `data`; the whole body where nothing does.
+    /// The member `data` of the body, or the whole body if there is none.
     pub(super) data: Value,
-    /// The refusal's message, where it is one.
+    /// The error message; empty if there is none.
     pub(super) message: String,
     pub(super) retry_after: Option<Duration>,
 }
@@ -48,19 +51,19 @@ impl Answer {
     }
 }
 
-/// The server, and the connections to it that all devices share.
+/// A client of the server, shared by all devices.
 #[derive(Debug)]
 pub(super) struct Api {
     http: reqwest::Client,
     base: watch::Sender<Arc<str>>,
-    /// Short calls at a time. Long polls wait outside.
-    gate: Semaphore,
+    /// Limits the number of concurrent calls. Long polls are not counted.
+    call_slots: Semaphore,
     pub(super) counts: Counts,
 }
 
 impl Api {
     pub(super) fn new(server: &str, concurrency: usize) -> Result<Self, SimulateError> {
-        // Fails only if a provider is installed already, and then that one serves.
+        // Fails only if a provider is installed already, and then that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .no_proxy()
@@ -70,15 +73,15 @@ impl Api {
             .build()
             .map_err(|error| SimulateError::Setup(error.to_string()))?;
         let base = watch::Sender::new(trimmed(server));
-        Ok(Self { http, base, gate: Semaphore::new(concurrency.max(1)), counts: Counts::default() })
+        Ok(Self { http, base, call_slots: Semaphore::new(concurrency.max(1)), counts: Counts::default() })
     }
 
     pub(super) fn base(&self) -> Arc<str> {
         Arc::clone(&self.base.borrow())
     }
 
-    /// The server is at another address from now on.
-    pub(super) fn moved(&self, server: &str) {
+    /// Sends all further calls to another address.
+    pub(super) fn set_server(&self, server: &str) {
         self.base.send_replace(trimmed(server));
     }
 
@@ -86,15 +89,15 @@ impl Api {
         self.http.request(method, format!("{}{path}", self.base())).bearer_auth(token)
     }
 
-    /// One try.
-    pub(super) async fn once(&self, call: &Call<'_>, who: &Who) -> Result<Answer, reqwest::Error> {
-        let _turn = match call.waits {
-            Waits::Short => self.gate.acquire().await.ok(),
-            Waits::Long => None,
+    /// Sends a call once.
+    pub(super) async fn send(&self, call: &Call<'_>, caller: &Caller) -> Result<Answer, reqwest::Error> {
+        let _permit = match call.polling {
+            Polling::Short => self.call_slots.acquire().await.ok(),
+            Polling::Long => None,
         };
-        let patience = if call.waits == Waits::Long { POLL + PATIENCE } else { PATIENCE };
+        let timeout = if call.polling == Polling::Long { POLL_WAIT + CALL_TIMEOUT } else { CALL_TIMEOUT };
         let (method, url) = (&call.method, format!("{}{}", self.base(), call.path));
-        let mut request = who.sign(self.http.request(method.clone(), &url), method, &url).timeout(patience);
+        let mut request = caller.sign(self.http.request(method.clone(), &url), method, &url).timeout(timeout);
         if let Some(body) = &call.body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
@@ -104,20 +107,20 @@ impl Api {
         read(request.send().await?).await
     }
 
-    /// Tries until the server says something that another try would not change.
-    pub(super) async fn insist(&self, call: &Call<'_>, who: &Who, random: &mut Random) -> Answer {
+    /// Sends a call until the response is final: anything but a transient failure. Waits longer after each attempt.
+    pub(super) async fn send_until_final(&self, call: &Call<'_>, caller: &Caller, random: &mut Random) -> Answer {
         let mut backoff = Backoff::default();
         loop {
-            let told = match self.once(call, who).await {
-                Ok(answer) if !passes(answer.status) => return answer,
+            let retry_after = match self.send(call, caller).await {
+                Ok(answer) if !is_transient(answer.status) => return answer,
                 Ok(answer) => answer.retry_after,
                 Err(error) => {
-                    tracing::debug!(path = call.path, %error, "a call was not answered");
+                    tracing::debug!(path = call.path, %error, "a call failed");
                     None
                 }
             };
-            self.counts.retries.up();
-            tokio::time::sleep(backoff.next(told, random)).await;
+            self.counts.retries.increment();
+            tokio::time::sleep(backoff.next(retry_after, random)).await;
         }
     }
 }
@@ -136,27 +139,27 @@ async fn read(response: Response) -> Result<Answer, reqwest::Error> {
     Ok(Answer { status, data, message, retry_after: retry_after.map(Duration::from_secs) })
 }
 
-/// Whether a call waits at the server.
+/// Whether the server may hold a call until it has something to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waits {
+pub(super) enum Polling {
     Short,
     Long,
 }
 
-/// A call.
+/// A call of the API.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'a> {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) body: Option<Value>,
-    /// Its `Idempotency-Key`.
+    /// Value of the header `Idempotency-Key`.
     pub(super) key: Option<&'a str>,
-    pub(super) waits: Waits,
+    pub(super) polling: Polling,
 }
 
 impl<'a> Call<'a> {
     fn new(method: Method, path: impl Into<String>) -> Self {
-        Self { method, path: path.into(), body: None, key: None, waits: Waits::Short }
+        Self { method, path: path.into(), body: None, key: None, polling: Polling::Short }
     }
 
     fn with(mut self, body: Value) -> Self {
@@ -172,7 +175,7 @@ impl<'a> Call<'a> {
         Self { key: Some(key), ..Self::new(Method::POST, "/api/v1/devices").with(device) }
     }
 
-    pub(super) fn said(path: &str, body: Value) -> Self {
+    pub(super) fn post(path: &str, body: Value) -> Self {
         Self::new(Method::POST, path).with(body)
     }
 
@@ -185,17 +188,17 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn next_job() -> Self {
-        let path = format!("/api/v1/device/jobs/next?wait_s={}", POLL.as_secs());
-        Self { waits: Waits::Long, ..Self::new(Method::GET, path) }
+        let path = format!("/api/v1/device/jobs/next?wait_s={}", POLL_WAIT.as_secs());
+        Self { polling: Polling::Long, ..Self::new(Method::GET, path) }
     }
 
     pub(super) fn report(job: &str, report: Value) -> Self {
         Self::new(Method::PATCH, format!("/api/v1/device/jobs/{job}")).with(report)
     }
 
-    pub(super) fn next_command(waits: Waits) -> Self {
-        let seconds = if waits == Waits::Long { POLL.as_secs() } else { 0 };
-        Self { waits, ..Self::new(Method::GET, format!("/api/v1/device/commands/next?wait_s={seconds}")) }
+    pub(super) fn next_command(polling: Polling) -> Self {
+        let seconds = if polling == Polling::Long { POLL_WAIT.as_secs() } else { 0 };
+        Self { polling, ..Self::new(Method::GET, format!("/api/v1/device/commands/next?wait_s={seconds}")) }
     }
 
     pub(super) fn acknowledge(command: &str, answer: Value) -> Self {
@@ -207,12 +210,12 @@ fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A person who may register devices.
+/// A user with the permission to register devices.
 #[derive(Clone)]
 pub enum Operator {
-    /// The token of a login.
+    /// A plain access token.
     Token(String),
-    /// That of a login which is bound to a key.
+    /// An access token that is bound to a key (DPoP, RFC 9449).
     Login { token: String, key: Box<PrivateKey> },
 }
 
@@ -222,30 +225,30 @@ impl std::fmt::Debug for Operator {
     }
 }
 
-/// Who calls.
+/// The identity that a call is made under.
 #[allow(clippy::large_enum_variant, reason = "one for each device, made once and behind its device")]
 #[derive(Debug)]
-pub(super) enum Who {
-    Nobody,
+pub(super) enum Caller {
+    Anonymous,
     Operator(Operator),
     Device { id: String, key: PrivateKey, signed: watch::Sender<(String, u64)> },
 }
 
-impl Who {
+impl Caller {
     pub(super) fn device(id: String, key: PrivateKey) -> Self {
         Self::Device { id, key, signed: watch::Sender::new((String::new(), 0)) }
     }
 
-    /// The request with who makes it; a login that is bound to a key proves the key (RFC 9449).
+    /// Adds the authorization to a request, with a DPoP proof if the token is bound to a key.
     fn sign(&self, request: RequestBuilder, method: &Method, url: &str) -> RequestBuilder {
         match self {
-            Self::Nobody => request,
+            Self::Anonymous => request,
             Self::Operator(Operator::Login { token, key }) => {
                 let address = url.split('?').next().unwrap_or(url);
                 let request = request.header("authorization", format!("DPoP {token}"));
                 match sign_proof(key, method.as_str(), address, Some(token), None, seconds()) {
                     Ok(proof) => request.header("dpop", proof),
-                    // Without randomness there is none, and the server says what it lacks.
+                    // Signing fails only without a source of randomness; the server then rejects the request.
                     Err(_) => request,
                 }
             }
@@ -253,10 +256,10 @@ impl Who {
         }
     }
 
-    /// A token that is good for a while yet.
+    /// Returns a token that remains valid for at least half of its lifetime.
     pub(super) fn token(&self) -> String {
         match self {
-            Self::Nobody => String::new(),
+            Self::Anonymous => String::new(),
             Self::Operator(Operator::Token(token) | Operator::Login { token, .. }) => token.clone(),
             Self::Device { id, key, signed } => {
                 let now = seconds();
@@ -264,8 +267,8 @@ impl Who {
                 if now < until {
                     return token;
                 }
-                let Ok(token) = device::sign(key, id, now, TOKEN_LIFE) else { return token };
-                signed.send_replace((token.clone(), now + TOKEN_LIFE / 2));
+                let Ok(token) = device::sign(key, id, now, TOKEN_SECONDS) else { return token };
+                signed.send_replace((token.clone(), now + TOKEN_SECONDS / 2));
                 token
             }
         }

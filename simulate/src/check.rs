@@ -1,16 +1,16 @@
-//! Whether a fetched image is what was announced and signed. Pure.
+//! Checks whether a downloaded image is the one that was announced and signed. Pure.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use muster_auth::{PublicKey, manifest};
 use serde_json::{Map, Value};
 
-use super::job::{Image, Job, Trouble};
+use super::job::{Image, Job, JobError};
 
 /// The `typ` of a signed manifest.
 const TYP: &str = "fw-manifest+jws";
 
-/// What a device has of an image.
+/// Size and hash of a downloaded image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) size: u64,
@@ -18,37 +18,37 @@ pub(super) struct Content {
     pub(super) sha256: String,
 }
 
-/// What a device goes by.
+/// What a device compares an image with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bar<'a> {
+pub(super) struct ImagePolicy<'a> {
     pub(super) hw_class: &'a str,
-    /// Of what it runs.
+    /// Sequence number of the running version.
     pub(super) sequence: u64,
-    /// The key that its maker gave it; without one only what was signed is compared, not who signed.
+    /// The vendor's key. Without one the content of the signed manifest is compared, but not its signature.
     pub(super) trusted: Option<&'a PublicKey>,
 }
 
-/// Compares size and SHA-256, the signed manifest with what was told, hardware and sequence.
-pub(super) fn check(job: &Job, content: &Content, bar: Bar<'_>) -> Result<(), Trouble> {
+/// Checks size and SHA-256, the signed manifest against the announced image, hardware class and sequence number.
+pub(super) fn check(job: &Job, content: &Content, policy: ImagePolicy<'_>) -> Result<(), JobError> {
     let Some(image) = &job.artifact else { return Ok(()) };
     if content.size != image.size || content.sha256 != image.sha256 {
-        let told = format!("{} bytes with SHA-256 {} came", content.size, content.sha256);
-        return Err(Trouble::new("hash_mismatch", told));
+        let message = format!("{} bytes with SHA-256 {} were received", content.size, content.sha256);
+        return Err(JobError::new("hash_mismatch", message));
     }
-    signed(image, bar.trusted)?;
-    if image.hw_class != bar.hw_class {
-        let told = format!("the image is for {}, this is a {}", image.hw_class, bar.hw_class);
-        return Err(Trouble::new("image_incompatible", told));
+    signed(image, policy.trusted)?;
+    if image.hw_class != policy.hw_class {
+        let message = format!("the image is for {}, this is a {}", image.hw_class, policy.hw_class);
+        return Err(JobError::new("image_incompatible", message));
     }
-    if image.sequence <= bar.sequence && !job.allow_downgrade {
-        let told = format!("sequence {} is not above {}", image.sequence, bar.sequence);
-        return Err(Trouble::new("image_outdated", told));
+    if image.sequence <= policy.sequence && !job.allow_downgrade {
+        let message = format!("sequence {} is not above {}", image.sequence, policy.sequence);
+        return Err(JobError::new("image_outdated", message));
     }
     Ok(())
 }
 
-fn signed(image: &Image, trusted: Option<&PublicKey>) -> Result<(), Trouble> {
-    let wrong = |why: String| Trouble::new("image_not_authentic", why);
+fn signed(image: &Image, trusted: Option<&PublicKey>) -> Result<(), JobError> {
+    let wrong = |why: String| JobError::new("image_not_authentic", why);
     let jws = image.manifest_jws.as_deref().ok_or_else(|| wrong("there is no signed manifest".to_owned()))?;
     let payload = match trusted {
         Some(key) => manifest::verify(jws, TYP, |kid| (kid == key.thumbprint()).then(|| key.clone()))
@@ -61,8 +61,8 @@ fn signed(image: &Image, trusted: Option<&PublicKey>) -> Result<(), Trouble> {
             .ok_or_else(|| wrong("the manifest is no JWS".to_owned()))?,
     };
     let manifest: Map<String, Value> =
-        serde_json::from_slice(&payload).map_err(|_| wrong("what is signed is no object".to_owned()))?;
-    let told = |name: &str| match name {
+        serde_json::from_slice(&payload).map_err(|_| wrong("the signed manifest is no JSON object".to_owned()))?;
+    let announced = |name: &str| match name {
         "size" => Some(Value::from(image.size)),
         "sha256" => Some(Value::from(image.sha256.as_str())),
         "hw_class" => Some(Value::from(image.hw_class.as_str())),
@@ -70,8 +70,8 @@ fn signed(image: &Image, trusted: Option<&PublicKey>) -> Result<(), Trouble> {
         name => image.rest.get(name).cloned(),
     };
     for name in ["name", "version", "sequence", "vendor", "hw_class", "size", "sha256"] {
-        if manifest.get(name).is_none_or(|said| told(name).as_ref() != Some(said)) {
-            return Err(wrong(format!("`{name}` was told other than it was signed")));
+        if manifest.get(name).is_none_or(|signed| announced(name).as_ref() != Some(signed)) {
+            return Err(wrong(format!("`{name}` of the job differs from the signed manifest")));
         }
     }
     Ok(())

@@ -1,70 +1,70 @@
-//! Commands: heard of by long poll or on a socket, done or refused, acknowledged.
+//! The loop that receives commands, by long poll or on a WebSocket, executes or refuses them, and acknowledges them.
 
 use serde_json::{Value, json};
 
-use super::api::{Answer, Call, Waits};
+use super::api::{Answer, Call, Polling};
 use super::device::Device;
 use super::faults::Fault;
-use super::feed::{Ended, Line};
-use super::profile::Hears;
+use super::feed::{Disconnect, FeedConnection};
+use super::profile::CommandChannel;
 use super::random::Random;
-use super::retry::{Backoff, passes};
+use super::retry::{Backoff, is_transient};
 
-/// Sockets that the server refuses before a device asks by long poll instead.
-const REFUSALS: u32 = 3;
+/// Number of rejected WebSockets after which a device uses long polls.
+const MAX_REJECTIONS: u32 = 3;
 
-/// Takes commands while the device is on.
+/// Processes commands while the device is on.
 pub(super) async fn commands(device: &Device) {
     let mut random = device.random(5);
-    if device.hears == Hears::Feed {
-        by_feed(device, &mut random).await;
+    if device.command_channel == CommandChannel::Feed {
+        receive_over_feed(device, &mut random).await;
     }
-    by_long_poll(device, &mut random).await;
+    receive_by_long_poll(device, &mut random).await;
 }
 
-async fn by_long_poll(device: &Device, random: &mut Random) {
+async fn receive_by_long_poll(device: &Device, random: &mut Random) {
     let mut backoff = Backoff::default();
     loop {
-        device.on().await;
-        match device.while_on(take(device, Waits::Long, random)).await {
+        device.wait_until_on().await;
+        match device.while_on(take_command(device, Polling::Long, random)).await {
             None => {}
             Some(Ok(_)) => backoff = Backoff::default(),
-            Some(Err(told)) => {
-                device.api.counts.retries.up();
-                tokio::time::sleep(backoff.next(told, random)).await;
+            Some(Err(retry_after)) => {
+                device.api.counts.retries.increment();
+                tokio::time::sleep(backoff.next(retry_after, random)).await;
             }
         }
     }
 }
 
-/// The socket is the bell; what is to be done is asked for as ever, so nothing is missed and nothing done twice.
-async fn by_feed(device: &Device, random: &mut Random) {
-    let mut line = Line::new(&device.id);
-    let (mut backoff, mut refusals) = (Backoff::default(), 0);
+/// The WebSocket only announces commands. They are fetched as with long polls, so none is missed or executed twice.
+async fn receive_over_feed(device: &Device, random: &mut Random) {
+    let mut connection = FeedConnection::new(&device.id);
+    let (mut backoff, mut rejections) = (Backoff::default(), 0);
     loop {
-        device.on().await;
+        device.wait_until_on().await;
         let ended = device
             .while_on(async {
-                if let Err(ended) = line.open(&device.api, &device.who.token()).await {
+                if let Err(ended) = connection.open(&device.api, &device.caller.token()).await {
                     return ended;
                 }
-                (backoff, refusals) = (Backoff::default(), 0);
+                (backoff, rejections) = (Backoff::default(), 0);
                 loop {
-                    while let Ok(true) = take(device, Waits::Short, random).await {
-                        device.api.counts.commands_by_feed.up();
+                    while let Ok(true) = take_command(device, Polling::Short, random).await {
+                        device.api.counts.commands_by_feed.increment();
                     }
-                    if let Err(ended) = line.rung().await {
+                    if let Err(ended) = connection.wait_for_command().await {
                         return ended;
                     }
                 }
             })
             .await;
-        line.close();
+        connection.close();
         match ended {
             None => {}
-            Some(Ended::Refused) if refusals + 1 >= REFUSALS => return,
-            Some(Ended::Refused) => refusals += 1,
-            Some(Ended::Broken) => device.api.counts.retries.up(),
+            Some(Disconnect::Rejected) if rejections + 1 >= MAX_REJECTIONS => return,
+            Some(Disconnect::Rejected) => rejections += 1,
+            Some(Disconnect::Lost) => device.api.counts.retries.increment(),
         }
         if ended.is_some() {
             tokio::time::sleep(backoff.next(None, random)).await;
@@ -72,29 +72,33 @@ async fn by_feed(device: &Device, random: &mut Random) {
     }
 }
 
-/// Takes one command and does it; whether there was one. An error says when to try again.
-async fn take(device: &Device, waits: Waits, random: &mut Random) -> Result<bool, Option<std::time::Duration>> {
-    let answer = device.api.once(&Call::next_command(waits), &device.who).await.map_err(|_| None)?;
+/// Fetches one command and executes it. Returns whether there was one; an error holds the `Retry-After` of the server.
+async fn take_command(
+    device: &Device,
+    polling: Polling,
+    random: &mut Random,
+) -> Result<bool, Option<std::time::Duration>> {
+    let answer = device.api.send(&Call::next_command(polling), &device.caller).await.map_err(|_| None)?;
     if !answer.ok() {
-        if !passes(answer.status) {
-            device.board.refused("commands/next", &answer);
+        if !is_transient(answer.status) {
+            device.progress.record_rejection("commands/next", &answer);
         }
         return Err(answer.retry_after);
     }
     let Some((id, name)) = command_in(&answer) else { return Ok(false) };
     let refuses = device.machine().faults.has(Fault::RefusesCommands);
-    let told = if refuses {
+    let result = if refuses {
         json!({ "ok": false, "refused": true, "result": { "reason": "the device refuses" } })
     } else {
         json!({ "ok": true, "result": { "name": name } })
     };
-    let acked = device.api.insist(&Call::acknowledge(&id, told), &device.who, random).await;
-    match (acked.ok(), refuses) {
-        (true, true) => device.api.counts.commands_refused.up(),
-        (true, false) => device.api.counts.commands_done.up(),
-        (false, _) => device.board.refused("command", &acked),
+    let acknowledged = device.api.send_until_final(&Call::acknowledge(&id, result), &device.caller, random).await;
+    match (acknowledged.ok(), refuses) {
+        (true, true) => device.api.counts.commands_refused.increment(),
+        (true, false) => device.api.counts.commands_done.increment(),
+        (false, _) => device.progress.record_rejection("command", &acknowledged),
     }
-    device.board.changed();
+    device.progress.notify();
     if name == "reboot" && !refuses {
         device.restart(None).await;
     }

@@ -1,4 +1,4 @@
-//! One simulated device: its machine, its name, and the three loops of its life.
+//! One simulated device: its state machine, its identity and the loops that drive it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -6,118 +6,138 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures::future::join4;
 use tokio::sync::{Notify, watch};
 
-use super::api::{Api, Who};
-use super::fleet::Board;
+use super::api::{Api, Caller};
+use super::fleet::FleetProgress;
 use super::job::Job;
-use super::profile::{Hears, Profile};
+use super::profile::{CommandChannel, Profile};
 use super::random::Random;
 use super::state::{Machine, Power};
-use super::{beats, commands, work};
+use super::{commands, heartbeats, work};
 
-/// What the loops of a device share.
+/// A device, shared by its loops.
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) id: Arc<str>,
     pub(super) position: usize,
-    pub(super) who: Who,
+    pub(super) caller: Caller,
     pub(super) api: Arc<Api>,
     pub(super) profile: Arc<Profile>,
-    pub(super) hears: Hears,
+    pub(super) command_channel: CommandChannel,
     pub(super) seed: u64,
-    /// Wakes whoever watches the fleet.
-    pub(super) board: Arc<Board>,
+    /// Counts of the whole fleet.
+    pub(super) progress: Arc<FleetProgress>,
     machine: Mutex<Machine>,
     power: watch::Sender<Power>,
     boot: watch::Sender<Arc<str>>,
-    /// A heartbeat is wanted now.
-    pub(super) beat: Notify,
+    /// Requests a heartbeat ahead of time.
+    pub(super) heartbeat_now: Notify,
 }
 
-/// What a device is made of.
+/// What a device is built from.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct DeviceOptions {
     pub(super) id: Arc<str>,
     pub(super) position: usize,
-    pub(super) who: Who,
+    pub(super) caller: Caller,
     pub(super) api: Arc<Api>,
     pub(super) profile: Arc<Profile>,
-    pub(super) hears: Hears,
+    pub(super) command_channel: CommandChannel,
     pub(super) seed: u64,
-    pub(super) board: Arc<Board>,
+    pub(super) progress: Arc<FleetProgress>,
 }
 
 impl Device {
-    pub(super) fn new(parts: Parts, machine: Machine) -> Self {
-        let Parts { id, position, who, api, profile, hears, seed, board } = parts;
+    pub(super) fn new(options: DeviceOptions, machine: Machine) -> Self {
+        let DeviceOptions { id, position, caller, api, profile, command_channel, seed, progress } = options;
         let power = watch::Sender::new(machine.power);
         let machine = Mutex::new(machine);
         let boot = watch::Sender::new(boot_id(position));
-        Self { id, position, who, api, profile, hears, seed, board, machine, power, boot, beat: Notify::new() }
+        Self {
+            id,
+            position,
+            caller,
+            api,
+            profile,
+            command_channel,
+            seed,
+            progress,
+            machine,
+            power,
+            boot,
+            heartbeat_now: Notify::new(),
+        }
     }
 
-    /// The machine; held for a step, never across an await.
+    /// Locks the state machine. The lock must not be held across an `await`.
     pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A sequence of its own for each use.
-    pub(super) fn random(&self, of: u64) -> Random {
-        Random::of(self.seed ^ (of << 48), self.position as u64)
+    /// Returns the random sequence of this device for one purpose.
+    pub(super) fn random(&self, purpose: u64) -> Random {
+        Random::for_device(self.seed ^ (purpose << 48), self.position as u64)
     }
 
     pub(super) fn boot(&self) -> Arc<str> {
         Arc::clone(&self.boot.borrow())
     }
 
-    /// Waits until it is on; for ever, where it is dead.
-    pub(super) async fn on(&self) {
+    /// Waits until the device is on; for ever if it is dead.
+    pub(super) async fn wait_until_on(&self) {
         let mut power = self.power.subscribe();
-        // The sender is this device's own.
+        // Fails only if the sender is dropped, and this device owns it.
         let _ = power.wait_for(|power| *power == Power::On).await;
     }
 
-    /// Waits until it goes off.
-    pub(super) async fn off(&self) {
+    /// Waits until the device is switched off.
+    pub(super) async fn wait_until_off(&self) {
         let mut power = self.power.subscribe();
         let _ = power.wait_for(|power| *power != Power::On).await;
     }
 
-    /// What `work` gives, unless it goes off before.
+    /// Runs `work` to its end, or returns `None` if the device is switched off before.
     pub(super) async fn while_on<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),
-            () = self.off() => None,
+            () = self.wait_until_off() => None,
         }
     }
 
-    /// Goes silent, for a job or because a command says so, and comes back, or does not.
+    /// Restarts the device, for a job or a command. With the fault [`Fault::NeverComesBack`](super::faults::Fault) it
+    /// stays off.
     pub(super) async fn restart(&self, job: Option<&Job>) {
-        self.machine().down();
+        self.machine().shut_down();
         self.power.send_replace(Power::Restarting);
-        self.board.changed();
-        let silent = Duration::from_millis(self.profile.reboot_ms);
-        tokio::time::sleep(self.random(4).about(silent)).await;
+        self.progress.notify();
+        let pause = Duration::from_millis(self.profile.reboot_ms);
+        tokio::time::sleep(self.random(4).jitter(pause)).await;
         let power = {
             let mut machine = self.machine();
-            machine.up(job);
+            machine.start_up(job);
             machine.power
         };
         self.boot.send_replace(boot_id(self.position));
         self.power.send_replace(power);
         if power == Power::On {
-            self.api.counts.restarts.up();
-            self.beat.notify_one();
+            self.api.counts.restarts.increment();
+            self.heartbeat_now.notify_one();
         }
-        self.board.changed();
+        self.progress.notify();
     }
 
-    /// Lives until it is dropped.
-    pub(super) async fn live(self: Arc<Self>) {
-        join4(beats::heartbeats(&self), beats::readings(&self), work::jobs(&self), commands::commands(&self)).await;
+    /// Runs all loops until the future is dropped.
+    pub(super) async fn run(self: Arc<Self>) {
+        join4(
+            heartbeats::heartbeats(&self),
+            heartbeats::telemetry(&self),
+            work::jobs(&self),
+            commands::commands(&self),
+        )
+        .await;
     }
 }
 
-/// Another at each start, also of a fleet that comes back from its file.
+/// Returns a boot identifier that differs at each start, also across runs of the program.
 fn boot_id(position: usize) -> Arc<str> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     format!("{now:x}-{position}").into()

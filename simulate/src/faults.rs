@@ -1,4 +1,4 @@
-//! What can be wrong with a simulated device. Pure.
+//! Faults of simulated devices. Pure.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,27 +6,28 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// Fetches images no faster than the profile's `slow_bytes_per_s`, and tells its progress.
+    /// Downloads images at `slow_bytes_per_s` of the profile at most, and reports its progress.
     Slow,
-    /// Its connection breaks in the middle of each image, once: it goes on from there.
+    /// Loses its connection once in the middle of each image, and resumes from there.
     Cuts,
-    /// What it stores of an image is not what was sent.
+    /// Stores an image that differs from the one that was sent.
     BadHash,
-    /// Refuses every job.
+    /// Rejects every job.
     Rejects,
-    /// Does not get an image installed.
+    /// Fails to install any image.
     FailsInstall,
-    /// Restarts, and is never heard of again.
+    /// Restarts for a job and never comes back.
     NeverComesBack,
-    /// Goes on telling the version that it ran before.
+    /// Reports its previous version after an update.
     StaleVersion,
-    /// Leaves heartbeats out.
+    /// Omits some heartbeats.
     Flaky,
     /// Refuses every command.
     RefusesCommands,
 }
 
 impl Fault {
+    /// All faults, in declaration order.
     pub const ALL: [Self; 9] = [
         Self::Slow,
         Self::Cuts,
@@ -39,6 +40,7 @@ impl Fault {
         Self::RefusesCommands,
     ];
 
+    /// Returns the name that profiles and summaries use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Slow => "slow",
@@ -58,22 +60,26 @@ impl Fault {
     }
 }
 
-/// The faults of one device.
+/// The set of faults of one device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults(u16);
 
 impl Faults {
+    /// No faults.
     pub const NONE: Self = Self(0);
 
+    /// Returns this set with one more fault.
     #[must_use]
     pub const fn with(self, fault: Fault) -> Self {
         Self(self.0 | fault.bit())
     }
 
+    /// Returns whether the set contains a fault.
     pub const fn has(self, fault: Fault) -> bool {
         self.0 & fault.bit() != 0
     }
 
+    /// Iterates over the faults of the set.
     pub fn iter(self) -> impl Iterator<Item = Fault> {
         Fault::ALL.into_iter().filter(move |fault| self.has(*fault))
     }

@@ -1,4 +1,4 @@
-//! A fleet: its devices, started together, watched, changed from outside, stopped.
+//! A fleet of simulated devices: started together, observed, changed and stopped.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -8,45 +8,53 @@ use muster_auth::PublicKey;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::api::{Answer, Api, Call, Operator, SimulateError, Who};
-use super::device::{Device, Parts};
+use super::api::{Answer, Api, Call, Caller, Operator, SimulateError};
+use super::device::{Device, DeviceOptions};
 use super::faults::Faults;
 use super::job::{Stage, Version};
-use super::keep::{self, Kept};
 use super::profile::Profile;
 use super::register::{first_version, register};
 use super::state::{Install, Machine, Power};
-use super::summary::{Part, Summary};
+use super::state_file::{self, StoredDevice};
+use super::summary::{DeviceSummary, Summary};
 
-/// What a fleet is to be.
+/// Options of a fleet.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Such as `http://127.0.0.1:8080`.
+    /// URL of the server, such as `http://127.0.0.1:8080`.
     pub server: String,
-    /// Somebody with `devices:write`; needed where devices are registered.
+    /// A user with the permission `devices:write`. Required to register devices.
     pub operator: Option<Operator>,
-    /// Devices that the state file does not hold are registered.
+    /// Whether devices that the state file does not contain are registered.
     pub registers: bool,
+    /// Number of devices.
     pub count: usize,
+    /// Times and faults.
     pub profile: Profile,
+    /// Seed of faults, positions and jitter.
     pub seed: u64,
-    /// Where the devices are kept, to come back as the same ones.
+    /// File that stores the devices, so that a later run continues with the same ones.
     pub state: Option<PathBuf>,
+    /// Prefix of device names and serial numbers.
     pub name: String,
+    /// Group that the devices are registered in.
     pub group: String,
+    /// Vendor that the devices are registered with.
     pub vendor: String,
+    /// Hardware class, as firmware names it.
     pub hw_class: String,
-    /// What new devices run.
-    pub runs: Version,
-    /// Longitude and latitude.
+    /// Firmware version of new devices.
+    pub version: Version,
+    /// Longitude and latitude that the devices are placed around, in degrees.
     pub around: [f64; 2],
-    /// The key that signs firmware, where the devices know it.
+    /// Public key that the devices verify firmware with. Without one they do not check signatures.
     pub trusted: Option<PublicKey>,
-    /// Short calls at a time.
+    /// Largest number of concurrent calls, without long polls.
     pub concurrency: usize,
 }
 
 impl Options {
+    /// Returns options with default values and without an operator.
     pub fn new(server: &str, count: usize) -> Self {
         Self {
             server: server.to_owned(),
@@ -60,7 +68,7 @@ impl Options {
             group: "simulated".to_owned(),
             vendor: "muster".to_owned(),
             hw_class: "sim-1".to_owned(),
-            runs: first_version(),
+            version: first_version(),
             around: [13.4, 52.5],
             trusted: None,
             concurrency: 64,
@@ -68,163 +76,173 @@ impl Options {
     }
 }
 
-/// What whoever watches a fleet sees change.
+/// What a fleet has done so far, with a notification of each change.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct FleetProgress {
     count: usize,
     changes: watch::Sender<u64>,
-    told: Mutex<BTreeMap<String, u64>>,
-    refusal: Mutex<Option<String>>,
+    outcomes: Mutex<BTreeMap<String, u64>>,
+    last_rejection: Mutex<Option<String>>,
     api: Arc<Api>,
 }
 
-impl Board {
+impl FleetProgress {
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    pub(super) fn changed(&self) {
+    pub(super) fn notify(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// A device came to a stage, and the server took it.
-    pub(super) fn told(&self, stage: Stage) {
+    /// Counts a stage that a device reported and the server accepted, if it ends a job.
+    pub(super) fn record_stage(&self, stage: Stage) {
         let ended = matches!(stage, Stage::Succeeded | Stage::Failed | Stage::Rejected | Stage::RolledBack);
         if let (true, Ok(serde_json::Value::String(name))) = (ended, serde_json::to_value(stage)) {
-            *self.told.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+            *self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
         }
     }
 
-    pub(super) fn refused(&self, what: &str, answer: &Answer) {
-        self.api.counts.refused.up();
-        let said = format!("{what}: {} {}", answer.status, answer.message);
-        tracing::debug!(said, "a call was refused");
-        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
+    pub(super) fn record_rejection(&self, call: &str, answer: &Answer) {
+        self.api.counts.refused.increment();
+        let rejection = format!("{call}: {} {}", answer.status, answer.message);
+        tracing::debug!(rejection, "a call was rejected");
+        *self.last_rejection.lock().unwrap_or_else(PoisonError::into_inner) = Some(rejection);
     }
 }
 
-/// A device as it is now.
+/// The present state of a device.
 #[derive(Debug, Clone)]
-pub struct View {
+pub struct DeviceView {
+    /// Device identifier.
     pub id: Arc<str>,
+    /// Whether it is on.
     pub power: Power,
+    /// Faults that it has.
     pub faults: Faults,
-    /// What it really runs.
-    pub runs: Version,
+    /// Version that it actually runs, which may differ from the one it reports.
+    pub version: Version,
+    /// Version in the other slot.
     pub previous: Option<Version>,
+    /// Images installed so far.
     pub installs: Vec<Install>,
+    /// Number of rollbacks.
     pub rollbacks: u32,
+    /// Number of restarts.
     pub restarts: u32,
 }
 
-/// Running devices; dropped, they stop.
+/// Running devices. They stop when the fleet is dropped.
 #[derive(Debug)]
 pub struct Fleet {
     devices: Vec<Arc<Device>>,
-    places: HashMap<Arc<str>, usize>,
+    positions: HashMap<Arc<str>, usize>,
     api: Arc<Api>,
-    board: Arc<Board>,
+    progress: Arc<FleetProgress>,
     tasks: JoinSet<()>,
     state: Option<PathBuf>,
 }
 
 impl Fleet {
-    /// Finds the devices of the state file, registers those that are missing where there is a token, and starts all.
+    /// Reads the devices of the state file, registers missing ones if the options say so, and starts all.
     ///
     /// # Errors
-    /// The server does not answer, refuses, or the state file is of no use.
+    /// The server does not answer or rejects a registration, or the state file cannot be used.
     pub async fn start(options: Options) -> Result<Self, SimulateError> {
         let api = Arc::new(Api::new(&options.server, options.concurrency)?);
-        reach(&api).await?;
-        let mut kept = match &options.state {
-            Some(path) => keep::read(path)?,
+        check_reachable(&api).await?;
+        let mut stored = match &options.state {
+            Some(path) => state_file::read(path)?,
             None => Vec::new(),
         };
-        kept.truncate(options.count);
-        let known = kept.len();
+        stored.truncate(options.count);
+        let known = stored.len();
         if options.registers {
-            kept.extend(register(&api, &options, known).await?);
+            stored.extend(register(&api, &options, known).await?);
         }
-        // In the order in which a job's groups take them.
-        kept.sort_by(|a, b| a.id.cmp(&b.id));
-        if let Some(path) = options.state.as_ref().filter(|_| kept.len() > known) {
-            keep::write(path, &kept)?;
+        // The order in which the groups of a rollout job select devices.
+        stored.sort_by(|a, b| a.id.cmp(&b.id));
+        if let Some(path) = options.state.as_ref().filter(|_| stored.len() > known) {
+            state_file::write(path, &stored)?;
         }
-        let board = Arc::new(Board {
-            count: kept.len(),
+        let progress = Arc::new(FleetProgress {
+            count: stored.len(),
             changes: watch::Sender::new(0),
-            told: Mutex::default(),
-            refusal: Mutex::default(),
+            outcomes: Mutex::default(),
+            last_rejection: Mutex::default(),
             api: Arc::clone(&api),
         });
-        let devices = make(kept, &options, &api, &board)?;
-        let places = devices.iter().enumerate().map(|(at, device)| (Arc::clone(&device.id), at)).collect();
+        let devices = build_devices(stored, &options, &api, &progress)?;
+        let positions = devices.iter().enumerate().map(|(at, device)| (Arc::clone(&device.id), at)).collect();
         let mut tasks = JoinSet::new();
         for device in &devices {
-            tasks.spawn(Arc::clone(device).live());
+            tasks.spawn(Arc::clone(device).run());
         }
-        Ok(Self { devices, places, api, board, tasks, state: options.state })
+        Ok(Self { devices, positions, api, progress, tasks, state: options.state })
     }
 
-    /// In the order of their identifiers.
+    /// Returns the identifiers of the devices, in ascending order.
     pub fn ids(&self) -> Vec<Arc<str>> {
         self.devices.iter().map(|device| Arc::clone(&device.id)).collect()
     }
 
-    pub fn view(&self, id: &str) -> Option<View> {
-        self.places.get(id).and_then(|at| self.devices.get(*at)).map(|device| view(device))
+    /// Returns the state of one device.
+    pub fn view(&self, id: &str) -> Option<DeviceView> {
+        self.positions.get(id).and_then(|at| self.devices.get(*at)).map(|device| view(device))
     }
 
-    pub fn views(&self) -> Vec<View> {
+    /// Returns the state of every device, in the order of [`Fleet::ids`].
+    pub fn views(&self) -> Vec<DeviceView> {
         self.devices.iter().map(|device| view(device)).collect()
     }
 
-    /// Posts something in a device's name, however often it takes: the status, and what was answered.
+    /// Sends a POST request as one of the devices, repeated after transient failures. Returns the status and the data.
     ///
     /// # Errors
-    /// There is no such device in this fleet.
-    pub async fn says(
+    /// The fleet has no such device.
+    pub async fn post_as(
         &self,
         id: &str,
         path: &str,
         body: serde_json::Value,
     ) -> Result<(u16, serde_json::Value), SimulateError> {
-        let device = self.places.get(id).and_then(|at| self.devices.get(*at));
-        let device = device.ok_or_else(|| SimulateError::Setup(format!("{id} is not of this fleet")))?;
-        let answer = self.api.insist(&Call::said(path, body), &device.who, &mut device.random(6)).await;
+        let device = self.positions.get(id).and_then(|at| self.devices.get(*at));
+        let device = device.ok_or_else(|| SimulateError::Setup(format!("the fleet has no device {id}")))?;
+        let answer = self.api.send_until_final(&Call::post(path, body), &device.caller, &mut device.random(6)).await;
         Ok((answer.status, answer.data))
     }
 
-    /// Gives a device other faults than it drew.
-    pub fn script(&self, id: &str, faults: Faults) {
-        if let Some(device) = self.places.get(id).and_then(|at| self.devices.get(*at)) {
+    /// Replaces the faults of a device. Does nothing if the fleet has no such device.
+    pub fn set_faults(&self, id: &str, faults: Faults) {
+        if let Some(device) = self.positions.get(id).and_then(|at| self.devices.get(*at)) {
             device.machine().faults = faults;
         }
     }
 
-    /// The server is at another address from now on.
-    pub fn moved(&self, server: &str) {
-        self.api.moved(server);
+    /// Sends all further calls to another address.
+    pub fn set_server(&self, server: &str) {
+        self.api.set_server(server);
     }
 
-    /// Waits until the fleet is as `enough` says, looking at each change.
-    pub async fn until(&self, mut enough: impl FnMut(&Self) -> bool) {
-        let mut changes = self.board.changes.subscribe();
+    /// Waits until `enough` returns true. It is called once and after each change.
+    pub async fn wait_until(&self, mut enough: impl FnMut(&Self) -> bool) {
+        let mut changes = self.progress.changes.subscribe();
         while !enough(self) {
-            // The sender is this fleet's own.
+            // Fails only if the sender is dropped, and this fleet owns it.
             let _ = changes.changed().await;
         }
     }
 
+    /// Returns what the fleet has done so far.
     pub fn summary(&self) -> Summary {
-        let part = |device: &Arc<Device>| {
+        let device_summary = |device: &Arc<Device>| {
             let machine = device.machine();
             let faults = machine.faults.iter().collect();
-            Part { power: machine.power, version: machine.runs().version.clone(), faults }
+            DeviceSummary { power: machine.power, version: machine.version().version.clone(), faults }
         };
-        let mut summary = Summary::of(self.devices.iter().map(part), self.api.counts.totals());
-        summary.outcomes = self.board.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        summary.last_refusal = self.board.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut summary = Summary::of(self.devices.iter().map(device_summary), self.api.counts.totals());
+        summary.outcomes = self.progress.outcomes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        summary.last_refusal = self.progress.last_rejection.lock().unwrap_or_else(PoisonError::into_inner).clone();
         summary
     }
 
@@ -235,16 +253,16 @@ impl Fleet {
     pub async fn stop(mut self) -> Result<Summary, SimulateError> {
         self.tasks.shutdown().await;
         if let Some(path) = &self.state {
-            let kept: Result<Vec<_>, _> = self.devices.iter().map(|device| keeps(device)).collect();
-            keep::write(path, &kept?)?;
+            let stored: Result<Vec<_>, _> = self.devices.iter().map(|device| stored(device)).collect();
+            state_file::write(path, &stored?)?;
         }
         Ok(self.summary())
     }
 }
 
-/// Says at once where nobody listens: only a server that was there is waited for.
-async fn reach(api: &Api) -> Result<(), SimulateError> {
-    match api.once(&Call::health(), &Who::Nobody).await {
+/// Fails if the server does not answer. After the start a server that is unreachable is waited for instead.
+async fn check_reachable(api: &Api) -> Result<(), SimulateError> {
+    match api.send(&Call::health(), &Caller::Anonymous).await {
         Ok(_) => Ok(()),
         Err(error) => {
             let mut why: &dyn std::error::Error = &error;
@@ -256,51 +274,51 @@ async fn reach(api: &Api) -> Result<(), SimulateError> {
     }
 }
 
-fn make(
-    kept: Vec<Kept>,
+fn build_devices(
+    stored: Vec<StoredDevice>,
     options: &Options,
     api: &Arc<Api>,
-    board: &Arc<Board>,
+    progress: &Arc<FleetProgress>,
 ) -> Result<Vec<Arc<Device>>, SimulateError> {
     let profile = Arc::new(options.profile.clone());
-    let count = kept.len();
-    let one = |(position, kept): (usize, Kept)| {
-        let (faults, hears) = options.profile.draw(options.seed, position, count);
-        let key = kept.key()?;
-        let mut machine = Machine::new(&options.hw_class, kept.runs, options.trusted.clone());
+    let count = stored.len();
+    let one = |(position, stored): (usize, StoredDevice)| {
+        let (faults, command_channel) = options.profile.draw(options.seed, position, count);
+        let key = stored.key()?;
+        let mut machine = Machine::new(&options.hw_class, stored.version, options.trusted.clone());
         machine.faults = faults;
-        machine.restore(kept.previous, kept.slot);
-        let parts = Parts {
-            id: Arc::from(&*kept.id),
+        machine.restore(stored.previous, stored.slot);
+        let device = DeviceOptions {
+            id: Arc::from(&*stored.id),
             position,
-            who: Who::device(kept.id, key),
+            caller: Caller::device(stored.id, key),
             api: Arc::clone(api),
             profile: Arc::clone(&profile),
-            hears,
+            command_channel,
             seed: options.seed,
-            board: Arc::clone(board),
+            progress: Arc::clone(progress),
         };
-        Ok(Arc::new(Device::new(parts, machine)))
+        Ok(Arc::new(Device::new(device, machine)))
     };
-    kept.into_iter().enumerate().map(one).collect()
+    stored.into_iter().enumerate().map(one).collect()
 }
 
-fn keeps(device: &Device) -> Result<Kept, SimulateError> {
-    let Who::Device { id, key, .. } = &device.who else {
+fn stored(device: &Device) -> Result<StoredDevice, SimulateError> {
+    let Caller::Device { id, key, .. } = &device.caller else {
         return Err(SimulateError::Setup("a device has no key".to_owned()));
     };
     let machine = device.machine();
-    let (runs, previous, slot) = (machine.runs().clone(), machine.previous().cloned(), machine.slot);
-    Ok(Kept { id: id.clone(), key: key.to_jwk().expose().clone(), runs, previous, slot })
+    let (version, previous, slot) = (machine.version().clone(), machine.previous().cloned(), machine.slot);
+    Ok(StoredDevice { id: id.clone(), key: key.to_jwk().expose().clone(), version, previous, slot })
 }
 
-fn view(device: &Device) -> View {
+fn view(device: &Device) -> DeviceView {
     let machine = device.machine();
-    View {
+    DeviceView {
         id: Arc::clone(&device.id),
         power: machine.power,
         faults: machine.faults,
-        runs: machine.runs().clone(),
+        version: machine.version().clone(),
         previous: machine.previous().cloned(),
         installs: machine.installs().to_vec(),
         rollbacks: machine.rollbacks(),

@@ -1,9 +1,9 @@
-//! A job as the server tells a device, and what the device tells of it.
+//! A firmware job as the server sends it, and the reports that a device returns.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Where a job stands on a device.
+/// State of a job on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -19,7 +19,7 @@ pub enum Stage {
     Failed,
     Rejected,
     RolledBack,
-    /// One that a device never comes into by itself.
+    /// A state that only the server sets.
     #[serde(other)]
     Other,
 }
@@ -27,15 +27,17 @@ pub enum Stage {
 /// A firmware version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Version {
-    /// `art_…`, where it came from the server.
+    /// Artifact identifier `art_…`, if the version was installed from the server.
     #[serde(default)]
     pub artifact: Option<String>,
+    /// Version as the vendor names it.
     pub version: String,
+    /// Number that grows with each version of the vendor.
     #[serde(default)]
     pub sequence: u64,
 }
 
-/// An image as a device is told. What is signed stands beside it, and again inside the signature.
+/// An image as a job announces it. The signed manifest repeats most of its fields.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct Image {
     pub(super) content_url: String,
@@ -45,12 +47,12 @@ pub(super) struct Image {
     pub(super) sequence: u64,
     #[serde(default)]
     pub(super) manifest_jws: Option<String>,
-    /// Everything else that it says.
+    /// All other fields.
     #[serde(flatten)]
     pub(super) rest: Map<String, Value>,
 }
 
-/// A job in a device's hands.
+/// A job that is assigned to a device.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct Job {
     pub(super) id: String,
@@ -69,22 +71,22 @@ pub(super) struct Job {
     pub(super) artifact: Option<Image>,
 }
 
-/// Why something was not done.
+/// Why a device failed or rejected a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Trouble {
+pub(super) struct JobError {
     pub(super) code: &'static str,
     pub(super) message: String,
 }
 
-impl Trouble {
+impl JobError {
     pub(super) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
 
-/// What a device tells of a job.
+/// A device's report on a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Report {
+pub(super) struct JobReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) state: Option<Stage>,
     #[serde(rename = "progress", skip_serializing_if = "Option::is_none")]
@@ -92,6 +94,6 @@ pub(super) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bytes_done: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<Trouble>,
+    pub(super) error: Option<JobError>,
     pub(super) exec_version: u64,
 }

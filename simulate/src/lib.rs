@@ -1,10 +1,9 @@
-//! Simulated devices: a fleet that drives a server over real HTTP and sockets, with faults.
+//! Simulated devices: a fleet that drives a server over HTTP and WebSockets, with configurable faults.
 //!
-//! A device is a pure machine (`state.rs`) that says what it does next, and three loops that do it: heartbeats and
-//! readings, jobs of firmware, commands. The server is whatever answers at the address: nothing here looks inside.
+//! A device is a pure state machine (`state.rs`) that decides what to do next, and four loops that do it: heartbeats,
+//! telemetry, firmware jobs and commands. The crate knows a server only by its public API.
 
 mod api;
-mod beats;
 mod check;
 mod commands;
 mod device;
@@ -12,13 +11,14 @@ mod download;
 mod faults;
 mod feed;
 mod fleet;
+mod heartbeats;
 mod job;
-mod keep;
 mod profile;
 mod random;
 mod register;
 mod retry;
 mod state;
+mod state_file;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -26,9 +26,9 @@ mod work;
 
 pub use api::{Operator, SimulateError};
 pub use faults::{Fault, Faults};
-pub use fleet::{Fleet, Options, View};
+pub use fleet::{DeviceView, Fleet, Options};
 pub use job::Version;
-pub use keep::Kept;
-pub use profile::{Hears, NAMES, Profile, ProfileError, Shares, Stretch};
+pub use profile::{CommandChannel, PROFILE_NAMES, Profile, ProfileError, Shares, Stretch};
 pub use state::{Install, Power, Slot};
+pub use state_file::StoredDevice;
 pub use summary::{Summary, Totals};

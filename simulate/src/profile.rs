@@ -1,4 +1,4 @@
-//! How the devices of a fleet behave: times, and faults as shares. Pure.
+//! Profiles: times of the devices of a fleet, and the shares of devices with each fault. Pure.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,39 +8,40 @@ use serde::Deserialize;
 use super::faults::{Fault, Faults};
 use super::random::Random;
 
-/// Shares of devices with each fault, 0 to 1; each is drawn for itself.
+/// Share of devices with each fault, 0 to 1. Each fault is drawn independently.
 pub type Shares = BTreeMap<Fault, f64>;
 
-/// How a fleet behaves.
+/// Behaviour of the devices of a fleet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Profile {
-    /// From one heartbeat to the next, give or take a fifth.
+    /// Seconds between heartbeats, plus or minus a fifth.
     pub heartbeat_s: u32,
-    /// From one telemetry report to the next; 0 sends none.
+    /// Seconds between telemetry reports; 0 sends none.
     pub telemetry_s: u32,
-    /// How long an installation takes.
+    /// Milliseconds that an installation takes.
     pub install_ms: u64,
-    /// How long a restart is silent.
+    /// Milliseconds that a restart takes.
     pub reboot_ms: u64,
-    /// How fast a slow device fetches.
+    /// Bytes per second at which a slow device downloads.
     pub slow_bytes_per_s: u64,
-    /// The share that hears of its commands on a socket, where the others ask by long poll.
+    /// Share of devices that receive commands on a WebSocket; the others use long polls.
     pub commands_by_feed: f64,
-    /// The faults of all.
+    /// Faults of all devices.
     pub faults: Shares,
-    /// The faults of a stretch of the fleet, in place of those of all.
+    /// Parts of the fleet with faults of their own, in place of those of all devices.
     pub stretch: Vec<Stretch>,
 }
 
-/// Some devices in the order of their identifiers, in which a job's groups take them.
+/// A contiguous part of the fleet in the order of device identifiers, the order in which rollout groups select devices.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stretch {
-    /// From this percent of the fleet on.
+    /// Percent of the fleet at which the part begins.
     pub from_pct: f64,
-    /// Up to this percent.
+    /// Percent of the fleet before which the part ends.
     pub to_pct: f64,
+    /// Faults of these devices.
     pub faults: Shares,
 }
 
@@ -64,11 +65,11 @@ impl Default for Profile {
 #[error("{0}")]
 pub struct ProfileError(pub String);
 
-/// Names of the profiles that need no file.
-pub const NAMES: [&str; 3] = ["healthy", "mixed", "group2-fails"];
+/// Names of the built-in profiles.
+pub const PROFILE_NAMES: [&str; 3] = ["healthy", "mixed", "group2-fails"];
 
 impl Profile {
-    /// A profile that has a name of its own.
+    /// Returns a built-in profile.
     pub fn named(name: &str) -> Option<Self> {
         let some = |shares: &[(Fault, f64)]| shares.iter().copied().collect::<Shares>();
         match name {
@@ -87,7 +88,7 @@ impl Profile {
                 ]),
                 ..Self::default()
             }),
-            // Of a job with groups of 10, 30 and 60 percent, the second one.
+            // The second group of a job with groups of 10, 30 and 60 percent.
             "group2-fails" => Some(Self {
                 stretch: vec![Stretch {
                     from_pct: 10.0,
@@ -100,10 +101,10 @@ impl Profile {
         }
     }
 
-    /// A profile as TOML says it.
+    /// Parses a profile in TOML.
     ///
     /// # Errors
-    /// What is unknown or out of its range, with its place.
+    /// A field is unknown or out of its range; the error says which and where.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let profile: Self = toml::from_str(text).map_err(|error| ProfileError(error.to_string()))?;
         profile.check()?;
@@ -133,19 +134,20 @@ impl Profile {
         }
     }
 
-    /// The faults of the device at `position` of `count`, and whether it hears of commands on a socket. A seed gives
-    /// the same ones again.
-    pub fn draw(&self, seed: u64, position: usize, count: usize) -> (Faults, Hears) {
-        let mut random = Random::of(seed, position as u64);
+    /// Draws the faults of the device at `position` of `count`, and how it receives commands. The same seed gives the
+    /// same result.
+    pub fn draw(&self, seed: u64, position: usize, count: usize) -> (Faults, CommandChannel) {
+        let mut random = Random::for_device(seed, position as u64);
         let at = position as f64 * 100.0 / count.max(1) as f64;
         let stretch = self.stretch.iter().find(|stretch| (stretch.from_pct..stretch.to_pct).contains(&at));
         let shares = stretch.map_or(&self.faults, |stretch| &stretch.faults);
-        // Drawn for every fault, so that a share that changes leaves the draws of the others.
-        let faults = Fault::ALL.map(|fault| (fault, random.share()));
+        // Every fault is drawn, so that changing one share does not affect the draws of the others.
+        let faults = Fault::ALL.map(|fault| (fault, random.uniform()));
         let drawn = faults.into_iter().filter(|(fault, drawn)| shares.get(fault).is_some_and(|share| drawn < share));
         let faults = drawn.map(|(fault, _)| fault).collect();
-        let hears = if random.share() < self.commands_by_feed { Hears::Feed } else { Hears::LongPoll };
-        (faults, hears)
+        let command_channel =
+            if random.uniform() < self.commands_by_feed { CommandChannel::Feed } else { CommandChannel::LongPoll };
+        (faults, command_channel)
     }
 
     pub(super) fn heartbeat(&self) -> Duration {
@@ -153,9 +155,11 @@ impl Profile {
     }
 }
 
-/// How a device hears of its commands.
+/// How a device receives commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hears {
+pub enum CommandChannel {
+    /// By long polls.
     LongPoll,
+    /// On a WebSocket of the live feed.
     Feed,
 }

@@ -1,8 +1,8 @@
-//! Random numbers that a seed repeats: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Pure.
+//! Reproducible random numbers: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Pure.
 
 use std::time::Duration;
 
-/// A sequence of its seed. Good for choosing faults and jitter, for nothing secret.
+/// A random sequence given by its seed. Suitable for faults and jitter, not for secrets.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
@@ -12,8 +12,8 @@ impl Random {
         Self(seed)
     }
 
-    /// The sequence of one device: neighbours have nothing in common.
-    pub(super) fn of(seed: u64, position: u64) -> Self {
+    /// Returns the sequence of one device. Sequences of neighbouring positions are unrelated.
+    pub(super) fn for_device(seed: u64, position: u64) -> Self {
         let mut start = Self(seed ^ position.wrapping_add(1).wrapping_mul(0xD6E8_FEB8_6659_FD93));
         Self(start.next())
     }
@@ -25,19 +25,19 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to below 1, in steps of 2⁻⁵³.
-    pub(super) fn share(&mut self) -> f64 {
-        // 53 bits are what an f64 holds exactly.
+    /// Returns a number from 0 to below 1, in steps of 2⁻⁵³.
+    pub(super) fn uniform(&mut self) -> f64 {
+        // An f64 holds 53 bits exactly.
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// From `low` to below `high`.
+    /// Returns a number from `low` to below `high`.
     pub(super) fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.share()
+        low + (high - low) * self.uniform()
     }
 
-    /// `time`, give or take a fifth.
-    pub(super) fn about(&mut self, time: Duration) -> Duration {
+    /// Returns `time` plus or minus up to a fifth.
+    pub(super) fn jitter(&mut self, time: Duration) -> Duration {
         time.mul_f64(self.between(0.8, 1.2))
     }
 }

@@ -1,4 +1,4 @@
-//! A fleet is registered, or comes back from its state file.
+//! Registration of devices.
 
 use std::sync::Arc;
 
@@ -6,32 +6,32 @@ use futures::StreamExt;
 use muster_auth::PrivateKey;
 use serde_json::{Value, json};
 
-use super::api::{Api, Call, SimulateError, Who};
+use super::api::{Api, Call, Caller, SimulateError};
 use super::fleet::Options;
 use super::job::Version;
-use super::keep::Kept;
 use super::random::Random;
 use super::state::Slot;
+use super::state_file::StoredDevice;
 
-/// Registrations under way at a time.
-const AT_ONCE: usize = 16;
+/// Largest number of concurrent registrations.
+const CONCURRENT_REGISTRATIONS: usize = 16;
 
-/// Registers `count` devices.
+/// Registers the devices from position `from` to the count of the options.
 ///
 /// # Errors
-/// The server is not there, or refuses.
-pub(super) async fn register(api: &Api, options: &Options, from: usize) -> Result<Vec<Kept>, SimulateError> {
+/// There is no operator, or the server rejects a registration.
+pub(super) async fn register(api: &Api, options: &Options, from: usize) -> Result<Vec<StoredDevice>, SimulateError> {
     if from >= options.count {
         return Ok(Vec::new());
     }
     let operator = options.operator.clone().ok_or_else(|| {
-        let why = "registering devices needs a person's token: log in (muster login), or set MUSTER_TOKEN";
+        let why = "registering devices needs a user's token: log in (muster login), or set MUSTER_TOKEN";
         SimulateError::Setup(why.to_owned())
     })?;
-    let operator = Arc::new(Who::Operator(operator));
+    let operator = Arc::new(Caller::Operator(operator));
     let mut made = futures::stream::iter(from..options.count)
-        .map(|position| one(api, options, Arc::clone(&operator), position))
-        .buffer_unordered(AT_ONCE);
+        .map(|position| register_one(api, options, Arc::clone(&operator), position))
+        .buffer_unordered(CONCURRENT_REGISTRATIONS);
     let mut devices = Vec::with_capacity(options.count - from);
     while let Some(device) = made.next().await {
         devices.push(device?);
@@ -39,32 +39,37 @@ pub(super) async fn register(api: &Api, options: &Options, from: usize) -> Resul
     Ok(devices)
 }
 
-async fn one(api: &Api, options: &Options, operator: Arc<Who>, position: usize) -> Result<Kept, SimulateError> {
+async fn register_one(
+    api: &Api,
+    options: &Options,
+    operator: Arc<Caller>,
+    position: usize,
+) -> Result<StoredDevice, SimulateError> {
     let key = PrivateKey::generate().map_err(|error| SimulateError::Setup(error.to_string()))?;
-    let mut random = Random::of(options.seed, position as u64);
+    let mut random = Random::for_device(options.seed, position as u64);
     let body = describe(options, position, &key, &mut random);
-    // Of the key: the same registration tried again is the same device.
+    // The idempotency key follows from the device's key, so that a repeated registration returns the same device.
     let name = key.public().thumbprint();
     let call = Call::register(body, &name);
-    let answer = api.insist(&call, &operator, &mut random).await;
+    let answer = api.send_until_final(&call, &operator, &mut random).await;
     if !answer.ok() {
-        let told = format!("device {position} was not registered: {} {}", answer.status, answer.message);
-        let mend = match answer.status {
+        let message = format!("device {position} was not registered: {} {}", answer.status, answer.message);
+        let remedy = match answer.status {
             401 => ": log in again (muster login), or set MUSTER_TOKEN to a fresh token",
             403 => ": the account needs devices:write, such as an operator's",
             _ => "",
         };
-        return Err(SimulateError::Refused(told + mend));
+        return Err(SimulateError::Rejected(message + remedy));
     }
     let record = answer.data.get("device").unwrap_or(&answer.data);
     let id = record.get("id").and_then(Value::as_str);
-    let id = id.ok_or_else(|| SimulateError::Refused("a registration was answered without an id".to_owned()))?;
-    api.counts.registered.up();
+    let id = id.ok_or_else(|| SimulateError::Rejected("a registration was answered without an id".to_owned()))?;
+    api.counts.registered.increment();
     let jwk = key.to_jwk().expose().clone();
-    Ok(Kept { id: id.to_owned(), key: jwk, runs: options.runs.clone(), previous: None, slot: Slot::A })
+    Ok(StoredDevice { id: id.to_owned(), key: jwk, version: options.version.clone(), previous: None, slot: Slot::A })
 }
 
-/// What a simulated device says that it is: spread over some square kilometres.
+/// Builds the body of a registration. Devices are spread over some square kilometres.
 fn describe(options: &Options, position: usize, key: &PrivateKey, random: &mut Random) -> Value {
     let [lon, lat] = options.around;
     let at = [lon + random.between(-0.1, 0.1), lat + random.between(-0.1, 0.1)];
@@ -82,7 +87,7 @@ fn describe(options: &Options, position: usize, key: &PrivateKey, random: &mut R
     })
 }
 
-/// What a fleet begins with where nothing else is said.
+/// Returns the default firmware version of new devices.
 pub(super) fn first_version() -> Version {
     Version { artifact: None, version: "1.0.0".to_owned(), sequence: 1 }
 }

@@ -1,4 +1,4 @@
-//! What a fleet did, counted.
+//! Counters and the summary of a fleet.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,17 +8,17 @@ use serde::Serialize;
 use super::faults::Fault;
 use super::state::Power;
 
-/// A figure that only rises.
+/// A counter that only grows.
 #[derive(Debug, Default)]
 pub(super) struct Count(AtomicU64);
 
 impl Count {
-    pub(super) fn up(&self) {
+    pub(super) fn increment(&self) {
         self.add(1);
     }
 
-    pub(super) fn add(&self, by: u64) {
-        self.0.fetch_add(by, Ordering::Relaxed);
+    pub(super) fn add(&self, amount: u64) {
+        self.0.fetch_add(amount, Ordering::Relaxed);
     }
 
     pub(super) fn get(&self) -> u64 {
@@ -28,13 +28,13 @@ impl Count {
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What all devices did together, so far.
+        /// Counters shared by all devices.
         #[derive(Debug, Default)]
         pub(super) struct Counts {
             $($(#[$doc])* pub(super) $name: Count,)*
         }
 
-        /// The figures of a moment.
+        /// Values of all counters at one moment.
         #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
         pub struct Totals {
             $($(#[$doc])* pub $name: u64,)*
@@ -49,66 +49,77 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Devices that were registered in this run.
+    /// Devices registered in this run.
     registered,
+    /// Heartbeats accepted by the server.
     heartbeats,
-    /// Heartbeats that a flaky device left out.
+    /// Heartbeats that a flaky device omitted.
     heartbeats_left_out,
+    /// Telemetry reports accepted by the server.
     telemetry,
-    /// Jobs taken in hand, each attempt for itself.
+    /// Jobs received; each attempt counts.
     jobs,
-    /// Reports of jobs that were taken.
+    /// Job reports accepted by the server.
     reports,
-    /// Reports of something that the server had moved on from.
+    /// Job reports that were outdated when they arrived.
     stale_reports,
+    /// Downloads started.
     downloads,
-    /// Downloads that went on where they were cut.
+    /// Downloads resumed after an interruption.
     downloads_resumed,
+    /// Bytes downloaded.
     bytes,
+    /// Images installed.
     installs,
+    /// Restarts completed.
     restarts,
+    /// Rollbacks completed.
     rollbacks,
+    /// Commands executed.
     commands_done,
+    /// Commands refused by a device.
     commands_refused,
-    /// Commands that a socket told of.
+    /// Commands announced on a WebSocket.
     commands_by_feed,
-    /// Sockets opened.
+    /// WebSockets opened.
     sockets,
-    /// Sockets that went on after a break from where they were.
+    /// WebSockets that resumed at their last position.
     sockets_resumed,
-    /// Calls tried again: no answer, or one that said to.
+    /// Calls repeated after a transient failure.
     retries,
-    /// Calls that the server refused for good.
+    /// Calls that the server rejected.
     refused,
 }
 
-/// What a fleet did.
+/// What a fleet has done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Summary {
+    /// Number of devices.
     pub devices: usize,
-    /// Devices by what they are: on, restarting, dead.
+    /// Number of devices that are `on`, `restarting` and `dead`.
     pub power: BTreeMap<&'static str, usize>,
-    /// Devices by the version that they run.
+    /// Number of devices by version that they run.
     pub versions: BTreeMap<String, usize>,
-    /// Devices by fault.
+    /// Number of devices by fault.
     pub faults: BTreeMap<&'static str, usize>,
-    /// Ends of jobs, as the devices told them.
+    /// Number of jobs by final state, as the devices reported it.
     pub outcomes: BTreeMap<String, u64>,
+    /// Values of all counters.
     pub totals: Totals,
-    /// The last refusal, in the server's words.
+    /// The last error response of the server.
     pub last_refusal: Option<String>,
 }
 
-/// One device's part in a summary.
+/// What the summary counts of one device.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct DeviceSummary {
     pub(super) power: Power,
     pub(super) version: String,
     pub(super) faults: Vec<Fault>,
 }
 
 impl Summary {
-    pub(super) fn of(parts: impl Iterator<Item = Part>, totals: Totals) -> Self {
+    pub(super) fn of(devices: impl Iterator<Item = DeviceSummary>, totals: Totals) -> Self {
         let mut summary = Self {
             devices: 0,
             power: BTreeMap::new(),
@@ -118,25 +129,25 @@ impl Summary {
             totals,
             last_refusal: None,
         };
-        for part in parts {
+        for device in devices {
             summary.devices += 1;
-            let power = match part.power {
+            let power = match device.power {
                 Power::On => "on",
                 Power::Restarting => "restarting",
                 Power::Dead => "dead",
             };
             *summary.power.entry(power).or_default() += 1;
-            *summary.versions.entry(part.version).or_default() += 1;
-            for fault in part.faults {
+            *summary.versions.entry(device.version).or_default() += 1;
+            for fault in device.faults {
                 *summary.faults.entry(fault.name()).or_default() += 1;
             }
         }
         summary
     }
 
-    /// One line of progress.
+    /// Returns the summary in one line.
     pub fn line(&self) -> String {
-        let of = |figures: &BTreeMap<&'static str, usize>| {
+        let list = |figures: &BTreeMap<&'static str, usize>| {
             figures.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
         };
         let versions: Vec<_> = self.versions.iter().map(|(name, count)| format!("{name}: {count}")).collect();
@@ -144,7 +155,7 @@ impl Summary {
         format!(
             "{} devices ({}), {} heartbeats, {} jobs, {} installs, {} commands, {} retries; {}",
             self.devices,
-            of(&self.power),
+            list(&self.power),
             totals.heartbeats,
             totals.jobs,
             totals.installs,

@@ -1,4 +1,4 @@
-//! The machine of a device, its checks and its draws.
+//! Tests of the state machine, the image check, profiles and random numbers.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,12 +6,12 @@ use muster_auth::{PrivateKey, manifest};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::check::{Bar, Content, check};
+use super::check::{Content, ImagePolicy, check};
 use super::faults::{Fault, Faults};
-use super::job::{Job, Report, Stage, Version};
+use super::job::{Job, JobReport, Stage, Version};
 use super::profile::{Profile, Shares, Stretch};
 use super::random::Random;
-use super::retry::{Backoff, passes};
+use super::retry::{Backoff, is_transient};
 use super::state::{Machine, Power, Step};
 
 const SHA: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -32,7 +32,7 @@ fn key() -> PrivateKey {
     PrivateKey::from_seed(&[7; 32])
 }
 
-fn told(state: &str, attempt: u32) -> Value {
+fn job_json(state: &str, attempt: u32) -> Value {
     json!({
         "id": "job_1", "kind": "update", "action": if state == "rolling_back" { "rollback" } else { "install" },
         "mode": "forced", "state": state, "attempt": attempt, "exec_version": 3,
@@ -47,7 +47,7 @@ fn told(state: &str, attempt: u32) -> Value {
 }
 
 fn job(state: &str, attempt: u32) -> Job {
-    serde_json::from_value(told(state, attempt)).unwrap()
+    serde_json::from_value(job_json(state, attempt)).unwrap()
 }
 
 fn content() -> Content {
@@ -60,30 +60,30 @@ fn machine(faults: Faults) -> Machine {
     machine
 }
 
-fn tells(step: &Step) -> Option<Stage> {
+fn reported_stage(step: &Step) -> Option<Stage> {
     match step {
-        Step::Tell(Report { state, .. }) => *state,
+        Step::Report(JobReport { state, .. }) => *state,
         _ => None,
     }
 }
 
-/// Lets a device do an attempt with a server that takes every report; what it told, in order.
+/// Runs an attempt against a server that accepts every report. Returns the reported stages in order.
 fn run(machine: &mut Machine, from: &str, attempt: u32) -> Vec<Stage> {
     let mut at = job(from, attempt);
     let mut stages = Vec::new();
     for _ in 0..50 {
         match machine.next(&at) {
-            Step::Tell(Report { state: None, .. }) => {}
-            Step::Tell(Report { state: Some(state), .. }) => {
+            Step::Report(JobReport { state: None, .. }) => {}
+            Step::Report(JobReport { state: Some(state), .. }) => {
                 stages.push(state);
                 at.state = state;
             }
-            Step::Fetch(until) if until < 3 => machine.got(until),
+            Step::Fetch(until) if until < 3 => machine.received(until),
             Step::Fetch(_) => machine.fetched(content()),
             Step::Install => machine.installed(&at),
             Step::Restart => {
-                machine.down();
-                machine.up(Some(&at));
+                machine.shut_down();
+                machine.start_up(Some(&at));
                 if machine.power == Power::Dead {
                     return stages;
                 }
@@ -91,7 +91,7 @@ fn run(machine: &mut Machine, from: &str, attempt: u32) -> Vec<Stage> {
             Step::Wait | Step::Done => return stages,
         }
     }
-    panic!("it goes on for ever: {stages:?}")
+    panic!("the attempt does not end: {stages:?}")
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn a_healthy_device_installs_once_and_runs_the_new_version() {
     let mut device = machine(Faults::NONE);
     let stages = run(&mut device, "notified", 1);
     assert_eq!(stages, [Downloading, Downloaded, Verified, Installing, Rebooting, Verifying, Succeeded]);
-    assert_eq!((device.runs().version.as_str(), device.installs().len()), ("2.0.0", 1));
-    assert_eq!(device.tells(), device.runs());
+    assert_eq!((device.version().version.as_str(), device.installs().len()), ("2.0.0", 1));
+    assert_eq!(device.reported_version(), device.version());
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn each_fault_shows_where_it_should() {
     assert_eq!(ends(Fault::NeverComesBack), [Downloading, Downloaded, Verified, Installing, Rebooting]);
     let mut stale = machine(Faults::NONE.with(Fault::StaleVersion));
     run(&mut stale, "notified", 1);
-    assert_eq!((stale.tells().version.as_str(), stale.runs().version.as_str()), ("1.0.0", "2.0.0"));
+    assert_eq!((stale.reported_version().version.as_str(), stale.version().version.as_str()), ("1.0.0", "2.0.0"));
 }
 
 #[test]
@@ -127,51 +127,51 @@ fn what_is_not_what_was_announced_is_not_installed() {
     let mut device = machine(Faults::NONE);
     device.next(&job("downloading", 1));
     device.fetched(Content { sha256: SHA.replace('b', "c"), ..content() });
-    let Step::Tell(report) = device.next(&job("downloaded", 1)) else { panic!() };
+    let Step::Report(report) = device.next(&job("downloaded", 1)) else { panic!() };
     assert_eq!((report.state, report.error.unwrap().code), (Some(Stage::Failed), "hash_mismatch"));
 }
 
 #[test]
-fn a_manifest_must_be_signed_by_the_key_and_say_what_was_told() {
-    let judge = |told: Value, sequence| {
-        let job: Job = serde_json::from_value(told).unwrap();
+fn a_manifest_must_be_signed_by_the_key_and_match_the_announced_image() {
+    let result_of = |job: Value, sequence| {
+        let job: Job = serde_json::from_value(job).unwrap();
         let trusted = key().public();
-        let bar = Bar { hw_class: "s1", sequence, trusted: Some(&trusted) };
-        check(&job, &content(), bar).map_err(|trouble| trouble.code)
+        let policy = ImagePolicy { hw_class: "s1", sequence, trusted: Some(&trusted) };
+        check(&job, &content(), policy).map_err(|error| error.code)
     };
-    let mut other_key = told("downloaded", 1);
+    let mut other_key = job_json("downloaded", 1);
     other_key["artifact"]["manifest_jws"] = signed(&PrivateKey::from_seed(&[8; 32])).into();
-    let mut other_name = told("downloaded", 1);
+    let mut other_name = job_json("downloaded", 1);
     other_name["artifact"]["name"] = "another".into();
-    let mut none = told("downloaded", 1);
+    let mut none = job_json("downloaded", 1);
     none["artifact"]["manifest_jws"] = Value::Null;
-    let mut downgrade = told("downloaded", 1);
+    let mut downgrade = job_json("downloaded", 1);
     downgrade["allow_downgrade"] = true.into();
-    assert_eq!(judge(told("downloaded", 1), 1), Ok(()));
-    assert_eq!(judge(other_key, 1), Err("image_not_authentic"));
-    assert_eq!(judge(other_name, 1), Err("image_not_authentic"));
-    assert_eq!(judge(none, 1), Err("image_not_authentic"));
-    assert_eq!(judge(told("downloaded", 1), 2), Err("image_outdated"));
-    assert_eq!(judge(downgrade, 2), Ok(()));
+    assert_eq!(result_of(job_json("downloaded", 1), 1), Ok(()));
+    assert_eq!(result_of(other_key, 1), Err("image_not_authentic"));
+    assert_eq!(result_of(other_name, 1), Err("image_not_authentic"));
+    assert_eq!(result_of(none, 1), Err("image_not_authentic"));
+    assert_eq!(result_of(job_json("downloaded", 1), 2), Err("image_outdated"));
+    assert_eq!(result_of(downgrade, 2), Ok(()));
 }
 
 #[test]
 fn without_a_key_of_its_own_a_device_compares_what_was_signed() {
-    let mut told = told("downloaded", 1);
+    let mut job = job_json("downloaded", 1);
     let payload = URL_SAFE_NO_PAD.encode(json!({ "name": "fw", "size": 4 }).to_string());
-    let bar = Bar { hw_class: "s1", sequence: 1, trusted: None };
-    let read = |told: &Value| serde_json::from_value::<Job>(told.clone()).unwrap();
-    assert_eq!(check(&read(&told), &content(), bar), Ok(()));
-    told["artifact"]["manifest_jws"] = format!("e30.{payload}.e30").into();
-    assert_eq!(check(&read(&told), &content(), bar).unwrap_err().code, "image_not_authentic");
+    let policy = ImagePolicy { hw_class: "s1", sequence: 1, trusted: None };
+    let read = |job: &Value| serde_json::from_value::<Job>(job.clone()).unwrap();
+    assert_eq!(check(&read(&job), &content(), policy), Ok(()));
+    job["artifact"]["manifest_jws"] = format!("e30.{payload}.e30").into();
+    assert_eq!(check(&read(&job), &content(), policy).unwrap_err().code, "image_not_authentic");
 }
 
 #[test]
-fn the_way_back_leads_to_what_it_ran_before() {
+fn a_rollback_restores_the_previous_version() {
     let mut device = machine(Faults::NONE);
     run(&mut device, "notified", 1);
     assert_eq!(run(&mut device, "rolling_back", 1), [Stage::RolledBack]);
-    assert_eq!((device.runs().version.as_str(), device.rollbacks(), device.installs().len()), ("1.0.0", 1, 1));
+    assert_eq!((device.version().version.as_str(), device.rollbacks(), device.installs().len()), ("1.0.0", 1, 1));
 }
 
 #[test]
@@ -179,14 +179,14 @@ fn a_device_that_did_not_change_goes_back_to_where_it_is() {
     let mut device = machine(Faults::NONE.with(Fault::FailsInstall));
     run(&mut device, "notified", 1);
     assert_eq!(run(&mut device, "rolling_back", 1), [Stage::RolledBack]);
-    assert_eq!(device.runs().version, "1.0.0");
+    assert_eq!(device.version().version, "1.0.0");
 }
 
 #[test]
 fn a_device_that_lost_its_memory_does_not_claim_what_it_does_not_run() {
     let mut device = machine(Faults::NONE);
-    assert_eq!(tells(&device.next(&job("installing", 1))), Some(Stage::Failed));
-    assert_eq!(tells(&device.next(&job("verifying", 1))), Some(Stage::Failed));
+    assert_eq!(reported_stage(&device.next(&job("installing", 1))), Some(Stage::Failed));
+    assert_eq!(reported_stage(&device.next(&job("verifying", 1))), Some(Stage::Failed));
     assert!(device.installs().is_empty());
 }
 
@@ -208,36 +208,36 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn whatever_the_server_says_an_attempt_is_installed_at_most_once(
-        told in prop::collection::vec((stage(), 1_u32..4), 1..60),
+    fn whatever_the_server_sends_an_attempt_is_installed_at_most_once(
+        stages in prop::collection::vec((stage(), 1_u32..4), 1..60),
         faults in prop::collection::vec(prop::sample::select(Fault::ALL.to_vec()), 0..4),
     ) {
         let mut device = machine(faults.into_iter().collect());
-        // A server never goes back to an earlier attempt.
-        let mut attempts: Vec<_> = told.iter().map(|(_, attempt)| *attempt).collect();
+        // A server never returns to an earlier attempt.
+        let mut attempts: Vec<_> = stages.iter().map(|(_, attempt)| *attempt).collect();
         attempts.sort_unstable();
-        for ((stage, _), attempt) in told.into_iter().zip(attempts) {
+        for ((stage, _), attempt) in stages.into_iter().zip(attempts) {
             let job = job(stage, attempt);
             match device.next(&job) {
                 Step::Fetch(_) => device.fetched(content()),
                 Step::Install => device.installed(&job),
-                Step::Restart => { device.down(); device.up(Some(&job)); }
-                Step::Tell(_) | Step::Wait | Step::Done => {}
+                Step::Restart => { device.shut_down(); device.start_up(Some(&job)); }
+                Step::Report(_) | Step::Wait | Step::Done => {}
             }
             let attempts: std::collections::HashSet<_> =
                 device.installs().iter().map(|install| install.attempt).collect();
             prop_assert_eq!(attempts.len(), device.installs().len());
-            prop_assert!(["1.0.0", "2.0.0"].contains(&device.runs().version.as_str()));
+            prop_assert!(["1.0.0", "2.0.0"].contains(&device.version().version.as_str()));
         }
     }
 
     #[test]
-    fn waits_grow_and_never_undercut_what_was_told(seed: u64, told in 0_u64..100) {
+    fn waits_grow_and_never_undercut_retry_after(seed: u64, retry_after in 0_u64..100) {
         let (mut random, mut backoff) = (Random::new(seed), Backoff::default());
         for _ in 0..20 {
-            let told = std::time::Duration::from_secs(told);
-            let wait = backoff.next(Some(told), &mut random);
-            prop_assert!(wait >= told && wait <= told + std::time::Duration::from_secs(5));
+            let retry_after = std::time::Duration::from_secs(retry_after);
+            let wait = backoff.next(Some(retry_after), &mut random);
+            prop_assert!(wait >= retry_after && wait <= retry_after + std::time::Duration::from_secs(5));
         }
     }
 }
@@ -258,7 +258,7 @@ fn the_random_numbers_are_those_of_splitmix64() {
 }
 
 #[test]
-fn a_seed_draws_the_same_faults_again_about_as_often_as_said() {
+fn a_seed_draws_the_same_faults_again_about_as_often_as_configured() {
     let profile = Profile { faults: Shares::from([(Fault::Slow, 0.25)]), ..Profile::default() };
     let draw = |seed| (0..4_000).map(|at| profile.draw(seed, at, 4_000).0.has(Fault::Slow)).collect::<Vec<_>>();
     assert_eq!(draw(1), draw(1));
@@ -269,7 +269,7 @@ fn a_seed_draws_the_same_faults_again_about_as_often_as_said() {
 }
 
 #[test]
-fn a_stretch_has_its_own_faults_and_nobody_else() {
+fn a_stretch_has_faults_of_its_own_and_other_devices_do_not() {
     let all = Shares::from([(Fault::Rejects, 1.0)]);
     let stretch = vec![Stretch { from_pct: 10.0, to_pct: 40.0, faults: all }];
     let profile = Profile { stretch, ..Profile::default() };
@@ -289,7 +289,7 @@ fn a_profile_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn what_another_try_would_not_change_is_not_tried_again() {
-    assert!([429, 500, 503].into_iter().all(passes));
-    assert!(![200, 400, 401, 403, 404, 409, 412, 416, 422].into_iter().any(passes));
+fn only_transient_statuses_are_retried() {
+    assert!([429, 500, 503].into_iter().all(is_transient));
+    assert!(![200, 400, 401, 403, 404, 409, 412, 416, 422].into_iter().any(is_transient));
 }

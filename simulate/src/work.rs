@@ -1,4 +1,4 @@
-//! Jobs of firmware: taken by long poll, done as the machine says, told.
+//! The loop that receives firmware jobs by long poll, executes the steps of the state machine and reports them.
 
 use std::time::Duration;
 
@@ -8,49 +8,49 @@ use super::api::{Answer, Call};
 use super::device::Device;
 use super::download::Download;
 use super::faults::Fault;
-use super::job::{Job, Report, Stage};
+use super::job::{Job, JobReport, Stage};
 use super::random::Random;
-use super::retry::{Backoff, passes};
+use super::retry::{Backoff, is_transient};
 use super::state::Step;
 
-/// From one look at a job that waits for the server to the next.
-const LOOK: Duration = Duration::from_secs(1);
+/// Time between two requests for a job that waits for the server.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Takes jobs while the device is on.
+/// Processes jobs while the device is on.
 pub(super) async fn jobs(device: &Device) {
     let mut random = device.random(3);
     let mut backoff = Backoff::default();
     let mut taken = None;
     loop {
-        device.on().await;
+        device.wait_until_on().await;
         let call = Call::next_job();
-        let Some(asked) = device.while_on(device.api.once(&call, &device.who)).await else { continue };
-        let told = match asked {
+        let Some(result) = device.while_on(device.api.send(&call, &device.caller)).await else { continue };
+        let retry_after = match result {
             Ok(answer) if answer.ok() => {
                 backoff = Backoff::default();
                 if let Some(job) = job_in(&answer) {
                     if taken.as_ref() != Some(&(job.id.clone(), job.attempt)) {
                         taken = Some((job.id.clone(), job.attempt));
-                        device.api.counts.jobs.up();
+                        device.api.counts.jobs.increment();
                     }
-                    work(device, job, &mut random).await;
+                    run_job(device, job, &mut random).await;
                 }
                 continue;
             }
             Ok(answer) => {
-                if !passes(answer.status) {
-                    device.board.refused("jobs/next", &answer);
+                if !is_transient(answer.status) {
+                    device.progress.record_rejection("jobs/next", &answer);
                 }
                 answer.retry_after
             }
             Err(_) => None,
         };
-        device.api.counts.retries.up();
-        tokio::time::sleep(backoff.next(told, &mut random)).await;
+        device.api.counts.retries.increment();
+        tokio::time::sleep(backoff.next(retry_after, &mut random)).await;
     }
 }
 
-/// A job in an answer; none, where there is nothing to do.
+/// Returns the job of a response, if there is one.
 fn job_in(answer: &Answer) -> Option<Job> {
     let job = answer.data.get("job").unwrap_or(&answer.data);
     job.get("id")?;
@@ -59,91 +59,91 @@ fn job_in(answer: &Answer) -> Option<Job> {
 
 impl Job {
     fn deserialize_from(value: &Value) -> Option<Self> {
-        serde_json::from_value(value.clone())
-            .inspect_err(|error| tracing::warn!(%error, "a job was told that cannot be read"))
-            .ok()
+        serde_json::from_value(value.clone()).inspect_err(|error| tracing::warn!(%error, "a job cannot be parsed")).ok()
     }
 }
 
-/// Does one job as far as it goes; the server is asked again after that.
-async fn work(device: &Device, mut job: Job, random: &mut Random) {
+/// Executes a job until it ends or waits for the server.
+async fn run_job(device: &Device, mut job: Job, random: &mut Random) {
     let mut download = None;
     loop {
         let step = device.machine().next(&job);
         match step {
-            Step::Tell(report) => match tell(device, &job, report, random).await {
+            Step::Report(report) => match send_report(device, &job, report, random).await {
                 Some(next) => job = next,
                 None => return,
             },
             Step::Fetch(until) => fetch(device, &job, &mut download, until, random).await,
             Step::Install => {
-                let takes = Duration::from_millis(device.profile.install_ms);
-                tokio::time::sleep(random.about(takes)).await;
+                let duration = Duration::from_millis(device.profile.install_ms);
+                tokio::time::sleep(random.jitter(duration)).await;
                 device.machine().installed(&job);
-                device.api.counts.installs.up();
+                device.api.counts.installs.increment();
             }
             Step::Restart => {
                 device.restart(Some(&job)).await;
                 if job.state == Stage::RollingBack {
-                    device.api.counts.rollbacks.up();
+                    device.api.counts.rollbacks.increment();
                 }
-                device.on().await;
+                device.wait_until_on().await;
             }
             Step::Wait => {
-                device.beat.notify_one();
-                tokio::time::sleep(random.about(LOOK)).await;
+                device.heartbeat_now.notify_one();
+                tokio::time::sleep(random.jitter(RECHECK_INTERVAL)).await;
                 return;
             }
             Step::Done => {
-                tokio::time::sleep(random.about(LOOK)).await;
+                tokio::time::sleep(random.jitter(RECHECK_INTERVAL)).await;
                 return;
             }
         }
-        device.board.changed();
+        device.progress.notify();
     }
 }
 
-/// Tells the server; gives the job as it is then, where it is still in hand.
-async fn tell(device: &Device, job: &Job, report: Report, random: &mut Random) -> Option<Job> {
+/// Sends a report. Returns the job in its new state if there is more to do.
+async fn send_report(device: &Device, job: &Job, report: JobReport, random: &mut Random) -> Option<Job> {
     let state = report.state;
     let call = Call::report(&job.id, json!(report));
-    let answer = device.api.insist(&call, &device.who, random).await;
+    let answer = device.api.send_until_final(&call, &device.caller, random).await;
     match answer.status {
         200..300 => {
-            device.api.counts.reports.up();
+            device.api.counts.reports.increment();
             if let Some(state) = state {
-                device.board.told(state);
+                device.progress.record_stage(state);
             }
             let next = job_in(&answer)?;
-            let going = !matches!(next.state, Stage::Succeeded | Stage::Failed | Stage::Rejected | Stage::RolledBack);
-            (going && next.state != Stage::Other).then_some(next)
+            let unfinished =
+                !matches!(next.state, Stage::Succeeded | Stage::Failed | Stage::Rejected | Stage::RolledBack);
+            (unfinished && next.state != Stage::Other).then_some(next)
         }
-        // Told before with an answer that was lost, timed out, canceled: what is the case now comes with the next look.
+        // The report was sent before and its response lost, or the job timed out or was canceled: the next request
+        // returns the present state.
         409 => {
-            device.api.counts.stale_reports.up();
-            tokio::time::sleep(random.about(Duration::from_millis(100))).await;
+            device.api.counts.stale_reports.increment();
+            tokio::time::sleep(random.jitter(Duration::from_millis(100))).await;
             None
         }
         _ => {
-            device.board.refused("report", &answer);
-            tokio::time::sleep(random.about(LOOK)).await;
+            device.progress.record_rejection("report", &answer);
+            tokio::time::sleep(random.jitter(RECHECK_INTERVAL)).await;
             None
         }
     }
 }
 
-/// Fetches a part of the image, however often the connection breaks.
+/// Downloads a part of the image, resuming after interruptions.
 async fn fetch(device: &Device, job: &Job, download: &mut Option<Download>, until: u64, random: &mut Random) {
     let Some(image) = &job.artifact else { return };
     let faults = device.machine().faults;
     let download = download.get_or_insert_with(|| {
-        device.api.counts.downloads.up();
+        device.api.counts.downloads.increment();
         Download::new(image, faults)
     });
-    let pace = faults.has(Fault::Slow).then_some(device.profile.slow_bytes_per_s);
-    download.fetch(&device.api, &device.who, until, pace, random).await;
+    let rate = faults.has(Fault::Slow).then_some(device.profile.slow_bytes_per_s);
+    download.fetch(&device.api, &device.caller, until, rate, random).await;
     let mut machine = device.machine();
-    machine.got(download.received());
+    machine.received(download.received());
     if let Some(content) = download.content() {
         machine.fetched(content);
     }

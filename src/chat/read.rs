@@ -1,4 +1,4 @@
-//! Messages and tools as OpenAI's clients send them: interface B and the agent platform.
+//! Parses messages and tools in the format of OpenAI's clients, for interface B and the agent platform.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use muster_request::Fields;
 
-/// Bounds of a conversation, whoever sends it.
+/// Bounds of a conversation in any dialect.
 pub const MAX_MESSAGES: usize = 2048;
 pub const MAX_TOOLS: usize = 128;
 const MAX_TOOL_NAME: usize = 64;
@@ -62,7 +62,7 @@ fn content(fields: &mut Fields<'_>) -> Option<Content> {
 fn part(fields: &mut Fields<'_>) -> ContentPart {
     match fields.string("type").as_deref() {
         Some("text") => ContentPart::Text(fields.required_string("text")),
-        // The assistant's own words, sent back.
+        // An earlier answer of the assistant.
         Some("refusal") => ContentPart::Text(fields.required_string("refusal")),
         Some("image_url") => {
             let image = fields.object("image_url", image);
@@ -93,7 +93,7 @@ fn image(fields: &mut Fields<'_>) -> Image {
     Image { source, detail }
 }
 
-/// A picture's place: an address for the provider to fetch, or the picture itself.
+/// Parses an image: a URL that the provider fetches, or the data itself.
 pub fn image_source(url: &str) -> Result<ImageSource, &'static str> {
     if let Some(data) = url.strip_prefix("data:") {
         let (media_type, base64) =
@@ -106,18 +106,18 @@ pub fn image_source(url: &str) -> Result<ImageSource, &'static str> {
     Err("must be an http or https address, or a data URL")
 }
 
-/// A picture that was sent along.
+/// Parses an inline image.
 pub fn image_data(media_type: &str, base64: &str) -> Result<ImageSource, &'static str> {
     if !matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp") {
         return Err("must be image/png, image/jpeg, image/gif or image/webp");
     }
     if base64.is_empty() || STANDARD.decode(base64).is_err() {
-        return Err("is no valid base64");
+        return Err("is not valid base64");
     }
     Ok(ImageSource::Data { media_type: media_type.to_owned(), base64: base64.to_owned() })
 }
 
-/// A turn's content: plain text where it is nothing else.
+/// Parses the content of a message; plain text if it has no other parts.
 pub fn joined(mut parts: Vec<ContentPart>) -> Content {
     match parts.pop() {
         None => Content::Text(String::new()),
@@ -179,7 +179,7 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
         Tool {
             name,
             description: function.string("description"),
-            // Left out, it is a function without arguments.
+            // Without parameters it is a function without arguments.
             parameters: parameters.unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
             strict: function.bool("strict"),
         }
@@ -187,13 +187,13 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
     fields.require("function", function).unwrap_or_else(nothing)
 }
 
-/// Whether it is 1 to `longest` letters, digits, underscores or dashes.
+/// Returns whether the name has 1 to `longest` letters, digits, underscores or dashes.
 pub fn is_tool_name(name: &str, longest: usize) -> bool {
     let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=longest).contains(&name.len()) && name.bytes().all(fit)
 }
 
-/// Reads which tools are to be called; the choice must fit the tools.
+/// Reads which tools are to be called, which must match the tools.
 pub fn tool_choice(fields: &mut Fields<'_>, name: &str, tools: &[Tool]) -> Option<ToolChoice> {
     let choice = match fields.value(name)? {
         Value::String(word) => match word.as_str() {
@@ -217,7 +217,7 @@ pub fn tool_choice(fields: &mut Fields<'_>, name: &str, tools: &[Tool]) -> Optio
     Some(choice)
 }
 
-/// Notes a choice that does not fit the tools.
+/// Reports a choice that does not match the tools.
 pub fn fit_choice(fields: &mut Fields<'_>, name: &str, choice: &ToolChoice, tools: &[Tool]) {
     match choice {
         ToolChoice::Required if tools.is_empty() => fields.fail(name, "is only taken together with tools"),

@@ -1,4 +1,4 @@
-//! `muster doctor`: what is wrong, and how to mend it.
+//! The checks of `muster doctor`.
 
 mod folders;
 
@@ -52,7 +52,7 @@ fn address(config: &Config) -> Finding {
     }
 }
 
-/// Nothing where TLS is off.
+/// Checks the certificate; `None` if TLS is off.
 fn tls(config: &Config) -> Option<Finding> {
     let mend = "give the PEM files of a certificate and of its own key, readable by this user";
     match Certificate::read(&config.server.tls) {
@@ -62,7 +62,8 @@ fn tls(config: &Config) -> Option<Finding> {
     }
 }
 
-/// Nothing where nothing is exported. Its form was checked with the settings; here, whether anybody listens.
+/// Checks whether the collector can be reached; `None` if nothing is exported. The format of its URL is checked with
+/// the settings.
 fn telemetry(config: &Config) -> Option<Finding> {
     let endpoint = &config.telemetry.otlp_endpoint;
     let url = reqwest::Url::parse(endpoint).ok()?;
@@ -115,7 +116,7 @@ fn store(config: &Config) -> Vec<Finding> {
     findings
 }
 
-/// Waits for the model to be checked and loaded, as the server would.
+/// Waits until the model is verified and loaded, as the server does.
 fn embedded(model: &LocalModel) -> Finding {
     loop {
         match model.status() {

@@ -21,7 +21,7 @@ use crate::http::users::UserBody;
 
 /// Runs a subcommand of `muster keys`.
 pub(super) async fn keys(config: &Config, command: KeysCommand) -> Result<Value, String> {
-    let hint = "is the server running? Then say --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
+    let hint = "is the server running? Then use --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
     let store = app::open_store(config).map_err(|error| format!("{error}; {hint}"))?;
     let clock = Clock::system();
     let tree = Tree::new(Arbiter::current(), clock.clone());
@@ -35,7 +35,7 @@ pub(super) async fn keys(config: &Config, command: KeysCommand) -> Result<Value,
 }
 
 async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
-    let say = |record: &KeyRecord| json!(KeyBody::from(record));
+    let body = |record: &KeyRecord| json!(KeyBody::from(record));
     match command {
         KeysCommand::Create(args) => {
             let made = keys.create(args.into(), MadeBy::Operator, None).await.map_err(|error| error.to_string())?;
@@ -45,7 +45,7 @@ async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
             let (mut all, mut after) = (Vec::new(), None);
             loop {
                 let page = keys.list(200, after).await.map_err(|error| error.to_string())?;
-                all.extend(page.keys.iter().map(|record| say(record)));
+                all.extend(page.keys.iter().map(|record| body(record)));
                 after = page.next;
                 if after.is_none() {
                     return Ok(json!({ "keys": all, "next_cursor": null }));
@@ -58,7 +58,7 @@ async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
             Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
         }
         KeysCommand::Revoke { id } => {
-            keys.revoke(id).await.map(|record| say(&record)).map_err(|error| error.to_string())
+            keys.revoke(id).await.map(|record| body(&record)).map_err(|error| error.to_string())
         }
     }
 }
@@ -88,7 +88,7 @@ where
     F: FnOnce(Identity) -> Fut,
     Fut: Future<Output = Result<T, String>>,
 {
-    let hint = "is the server running? Then log in with `muster login --server http://127.0.0.1:8080` and say --remote";
+    let hint = "is the server running? Then log in with `muster login --server http://127.0.0.1:8080` and use --remote";
     let store = app::open_store(config).map_err(|error| format!("{error}; {hint}"))?;
     let clock = Clock::system();
     let tree = Tree::new(Arbiter::current(), clock.clone());
@@ -110,7 +110,7 @@ where
 async fn on_users(identity: &Identity, command: UsersCommand) -> Result<Value, String> {
     let by = By::System;
     let text = |error: muster_core::Error| error.to_string();
-    let say = |user: &UserRecord| json!(UserBody::from(user));
+    let body = |user: &UserRecord| json!(UserBody::from(user));
     let patched = |name: String, patch: UserPatch| async move {
         let user = found(identity, &name).await?;
         identity.patch_user(By::System, user.id.clone(), patch, IfMatch::Any).await.map_err(|error| error.to_string())
@@ -120,7 +120,7 @@ async fn on_users(identity: &Identity, command: UsersCommand) -> Result<Value, S
             let (mut all, mut after) = (Vec::new(), None);
             loop {
                 let page = identity.users(PageAsk { limit: 200, after }).await.map_err(text)?;
-                all.extend(page.items.iter().map(|user| say(user)));
+                all.extend(page.items.iter().map(|user| body(user)));
                 after = page.next;
                 if after.is_none() {
                     return Ok(json!({ "users": all, "next_cursor": null }));
@@ -130,31 +130,31 @@ async fn on_users(identity: &Identity, command: UsersCommand) -> Result<Value, S
         UsersCommand::Create(CreateUserArgs { email, role, name, grants }) => {
             let new = NewUser { email, name, role: role.0, grants };
             let made = identity.create_user(by, new, read_password("password")?, None).await.map_err(text)?;
-            Ok(say(&made.user))
+            Ok(body(&made.user))
         }
         UsersCommand::Role { user, role } => {
-            patched(user, UserPatch { role: Some(role.0), ..UserPatch::default() }).await.map(|user| say(&user))
+            patched(user, UserPatch { role: Some(role.0), ..UserPatch::default() }).await.map(|user| body(&user))
         }
         UsersCommand::Disable { user } => {
-            patched(user, UserPatch { disabled: Some(true), ..UserPatch::default() }).await.map(|user| say(&user))
+            patched(user, UserPatch { disabled: Some(true), ..UserPatch::default() }).await.map(|user| body(&user))
         }
         UsersCommand::Enable { user } => {
-            patched(user, UserPatch { disabled: Some(false), ..UserPatch::default() }).await.map(|user| say(&user))
+            patched(user, UserPatch { disabled: Some(false), ..UserPatch::default() }).await.map(|user| body(&user))
         }
         UsersCommand::Password { user } => {
             let user = found(identity, &user).await?;
             let password = read_password("new password")?;
-            identity.reset_password(by, user.id.clone(), password).await.map(|user| say(&user)).map_err(text)
+            identity.reset_password(by, user.id.clone(), password).await.map(|user| body(&user)).map_err(text)
         }
         UsersCommand::Delete { user } => {
             let user = found(identity, &user).await?;
             identity.delete_user(by, user.id.clone(), IfMatch::Any).await.map_err(text)?;
-            Ok(say(&user))
+            Ok(body(&user))
         }
     }
 }
 
 async fn found(identity: &Identity, name: &str) -> Result<Arc<UserRecord>, String> {
     let user = identity.user(name).await.map_err(|error| error.to_string())?;
-    user.ok_or_else(|| format!("nobody has the id or e-mail {name}: see `muster users list`"))
+    user.ok_or_else(|| format!("no user has the id or e-mail {name}: see `muster users list`"))
 }

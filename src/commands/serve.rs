@@ -1,4 +1,4 @@
-//! `muster serve`.
+//! Runs the server in this process, for `muster serve`.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use muster_identity::keys::Token;
 use muster_models::ModelStatus;
 
 use super::load;
-use crate::app::{App, First};
+use crate::app::{App, InitialCredentials};
 use crate::config::{self, Config, Source};
 use crate::server::Server;
 use crate::telemetry;
@@ -18,21 +18,21 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), String> {
     let log = telemetry::start_logs(&config.log).map_err(|error| error.to_string())?;
     let bootstrap = config::bootstrap_key().map(|text| Token::parse(&text)).transpose();
     let bootstrap = bootstrap.map_err(|error| format!("MUSTER_BOOTSTRAP_KEY: {error}"))?;
-    let first = First { key: bootstrap, password: config::admin_password().map(|password| password.0) };
+    let first = InitialCredentials { key: bootstrap, password: config::admin_password().map(|password| password.0) };
     let served = actix_rt::System::new().block_on(serve(config, source, first));
     log.flush_all();
     served
 }
 
-async fn serve(config: Config, source: Source, first: First) -> Result<(), String> {
+async fn serve(config: Config, source: Source, first: InitialCredentials) -> Result<(), String> {
     let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
     let (first_key, first_password) = (app.first_key.clone(), app.first_password.clone());
     let server = Server::bind(app).map_err(|error| error.to_string())?;
     let url = server.url();
-    // Scripts wait for this line; it comes first and alone.
+    // Scripts wait for this line, so it is printed first.
     println!("listening on {url}");
     if let Some(key) = &first_key {
-        // At once: it is written nowhere, and the model may take its time.
+        // Printed at once: the key is stored nowhere, and the model may take a while to load.
         println!("first API key, shown this once: {key}");
     }
     if let Some(password) = &first_password {
@@ -43,10 +43,10 @@ async fn serve(config: Config, source: Source, first: First) -> Result<(), Strin
     server.run().await.map_err(|error| error.to_string())
 }
 
-/// What a new user needs next: once the embedded model can answer, a call to paste.
+/// Logs the state of the embedded model once it is known, then prints a call to try if there is a new API key.
 async fn welcome(app: &App, url: &str, first_key: Option<&str>) {
     if matches!(app.model.status(), ModelStatus::Loading { .. }) {
-        tracing::info!("the embedded model is loading; {url}/api/health/ready tells when it is ready");
+        tracing::info!("the embedded model is loading; {url}/api/health/ready reports when it is ready");
     }
     let mut looks = tokio::time::interval(Duration::from_millis(100));
     loop {

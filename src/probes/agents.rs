@@ -1,4 +1,4 @@
-//! The probes of engines, of agents, and of their tasks.
+//! Probes of engines, agents and tasks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,18 +13,18 @@ use muster_tasks::agent::Agents;
 use muster_tasks::task::{Pulse, Tasks};
 use muster_tasks::{engine::Behalf, engine::EngineCall, engine::EngineRunner as _, engine::Engines};
 
-use super::{Parts, SECOND};
-use crate::live::Watched;
+use super::{ProbeTargets, SECOND};
+use crate::live::LiveReader;
 
-/// Engines of one look.
+/// Number of engines checked per probe.
 const IN_A_LOOK: usize = 5;
-/// For one look: below the health actor's own bound, so that a pool with much to do is told from a broken one.
+/// Timeout of a check, below that of the health actor, so that a busy pool can be distinguished from a broken one.
 const A_LOOK: Duration = Duration::from_secs(4);
 /// Seconds that a task may wait.
 const LONG: u64 = 120;
 const TOO_LONG: u64 = 900;
 
-pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (engines, agents, live) = (parts.engines.clone(), parts.agents.clone(), parts.live.clone());
     let (tasks, runtime, rotation) = (parts.tasks.clone(), parts.tasks.clone(), Arc::<Rotation>::default());
     vec![
@@ -39,7 +39,7 @@ pub(super) fn all(parts: &Parts) -> Vec<Probe> {
     ]
 }
 
-/// Engines by their vectors, a few at a time; what failed counts until its next turn.
+/// Checks a few engines per probe against their test vectors. A failure counts until the engine is checked again.
 #[derive(Default)]
 struct Rotation {
     next: AtomicUsize,
@@ -48,7 +48,7 @@ struct Rotation {
 
 impl Rotation {
     async fn look(&self, engines: &Engines) -> ProbeResult {
-        // What others need the operator's own folder for.
+        // Engines that read the operator's folder cannot be checked with a vector.
         let pure: Vec<&'static Engine> = muster_engines::all().filter(|engine| engine.nature == Nature::Pure).collect();
         if pure.is_empty() {
             return ProbeResult::Unhealthy("there is no engine".to_owned());
@@ -83,19 +83,19 @@ impl Rotation {
 
     fn verdict(&self) -> ProbeResult {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = || failed.values().cloned().collect::<Vec<_>>().join("; ");
+        let messages = || failed.values().cloned().collect::<Vec<_>>().join("; ");
         match failed.len() {
             0 => ProbeResult::Healthy,
-            1 => ProbeResult::Degraded(told()),
-            _ => ProbeResult::Unhealthy(told()),
+            1 => ProbeResult::Degraded(messages()),
+            _ => ProbeResult::Unhealthy(messages()),
         }
     }
 }
 
-/// What is wrong with an engine, by its vector and through the pool.
+/// Checks one engine with its vector in the worker pool.
 ///
 /// # Errors
-/// The pool has no room.
+/// The queue of the pool is full.
 async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<String>, String> {
     let Some(vector) = vector::of(engine) else { return Ok(Some(format!("{} has no vector", engine.id))) };
     let call = EngineCall { engine, input: vector.input.clone(), behalf: Behalf::of(&By::System) };
@@ -106,7 +106,7 @@ async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<S
     }
 }
 
-/// Whether the catalogue checks whole, and every agent's engines are those of this program.
+/// Checks that the catalogue is valid and that every engine of an agent exists in this program.
 fn resolved(agents: &Agents) -> ProbeResult {
     let built: Vec<_> = muster_engines::all().collect();
     let own = match Agents::built_in(&built) {
@@ -119,7 +119,7 @@ fn resolved(agents: &Agents) -> ProbeResult {
     for agent in agents.list() {
         let engines = agent.plan.iter().map(|step| step.engine).chain(agent.toolbox.iter().copied());
         if let Some(strange) = engines.into_iter().find(|engine| muster_engines::by_id(engine.id).is_none()) {
-            return ProbeResult::Unhealthy(format!("{} calls {}, which is no engine", agent.id, strange.id));
+            return ProbeResult::Unhealthy(format!("{} calls {}, which does not exist", agent.id, strange.id));
         }
     }
     match agents.warnings() {
@@ -130,7 +130,7 @@ fn resolved(agents: &Agents) -> ProbeResult {
     }
 }
 
-/// Whether the actor of tasks answers, and the threads that steps run on begin what they are given.
+/// Checks that the task actor answers and that the threads for steps start work.
 async fn served(tasks: Tasks) -> ProbeResult {
     match tasks.pulse().await {
         Err(error) => ProbeResult::Unhealthy(error.to_string()),
@@ -144,8 +144,8 @@ async fn served(tasks: Tasks) -> ProbeResult {
     }
 }
 
-/// How long the oldest task waits, and whether there is room for more.
-fn queued(tasks: &Tasks, live: &Watched) -> ProbeResult {
+/// Checks how long the oldest task has waited, and whether more tasks fit.
+fn queued(tasks: &Tasks, live: &LiveReader) -> ProbeResult {
     let (stats, most) = (tasks.stats(), live.now().config.agents.max_live);
     match stats.oldest_seconds {
         waits if waits > TOO_LONG => ProbeResult::Unhealthy(format!("a task waits for {waits} s")),

@@ -1,4 +1,4 @@
-//! The probe of semantic memory: a canary is stored, found first, and taken away.
+//! Probe of semantic memory: stores an entry, finds it, and deletes it.
 
 use std::time::{Duration, Instant};
 
@@ -9,9 +9,9 @@ use muster_memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, Query, Se
 
 use super::SECOND;
 
-/// What is slower is degraded.
+/// Time above which the module is degraded.
 const SOON: Duration = Duration::from_millis(200);
-/// A canary that was left behind is over by then.
+/// Time after which an entry that was left behind expires.
 const TTL_SECONDS: u64 = 60;
 const NAMESPACE: &str = "health";
 const KEY: &str = "canary";

@@ -1,4 +1,4 @@
-//! The probes of the disaster network: each asks its actor for something small, and looks at what piles up beside it.
+//! Probes of the disaster network: each sends its actor a small request and checks its backlog.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -15,28 +15,28 @@ use muster_identity::By;
 use muster_network::geofence::Geofences;
 use muster_network::incident::Filter;
 
-use super::{Parts, SECOND};
+use super::{ProbeTargets, SECOND};
 use crate::disaster::Disaster;
 use crate::ws::Sockets;
 
-/// What is slower is degraded.
+/// Time above which a module is degraded.
 const SOON: Duration = Duration::from_millis(250);
-/// Events told that wait to leave the outbox: a minute of a busy network.
+/// Largest number of published events in the outbox: a minute of a busy network.
 const UNSETTLED: usize = 50_000;
-/// Places that wait for the geofences.
+/// Largest number of positions that wait for the geofences.
 const PLACES: usize = 16_384;
-/// Slow consumers evicted between two probes.
+/// Largest number of slow consumers disconnected between two probes.
 const EVICTED: u64 = 10;
 
-/// One probe for each part of the network.
-pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+/// Returns one probe for each part of the network.
+pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let Disaster { devices, incidents, geofences, firmware } = parts.network.clone();
     let (feed, sockets, slow) = (parts.feed.clone(), Arc::clone(&parts.sockets), Arc::<Slow>::default());
     vec![
         Probe::new("realtime-feed", 5, 15 * SECOND, move || {
             let (feed, sockets, slow) = (feed.clone(), Arc::clone(&sockets), Arc::clone(&slow));
             async move {
-                match told(&feed).await {
+                match check_feed(&feed).await {
                     Ok(stats) => slow.heard(&sockets, &stats),
                     Err(verdict) => verdict,
                 }
@@ -67,7 +67,7 @@ fn one() -> PageAsk {
     PageAsk { limit: 1, after: None }
 }
 
-/// Whether the places of devices are looked at by the geofences.
+/// Checks whether positions of devices are processed by the geofences.
 async fn followed(geofences: &Geofences) -> ProbeResult {
     match geofences.waiting() {
         waiting if waiting > PLACES => ProbeResult::Degraded(format!("{waiting} places wait to be looked at")),
@@ -79,7 +79,7 @@ fn down(error: &dyn Display) -> ProbeResult {
     ProbeResult::Unhealthy(error.to_string())
 }
 
-/// Whether it answers, and how fast.
+/// Checks whether an actor answers, and how fast.
 async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> ProbeResult {
     let begun = Instant::now();
     match asked.await {
@@ -91,16 +91,16 @@ async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> Probe
     }
 }
 
-/// What is published is told, and its history can be read.
+/// Checks that a published event is delivered and that its history can be read.
 ///
 /// # Errors
-/// What is not as it should be.
-async fn told(feed: &Feed) -> Result<FeedStats, ProbeResult> {
+/// What is wrong with the feed.
+async fn check_feed(feed: &Feed) -> Result<FeedStats, ProbeResult> {
     let viewer = Viewer { id: "health".into(), permissions: Permissions::all() };
     let stats = match feed.stats().await {
         Err(error) => return Err(down(&error)),
         Ok(FeedStats { stuck: Some(why), .. }) => {
-            return Err(ProbeResult::Unhealthy(format!("nothing is told, it waits in the outbox: {why}")));
+            return Err(ProbeResult::Unhealthy(format!("events are not published and wait in the outbox: {why}")));
         }
         Ok(stats) => stats,
     };
@@ -111,13 +111,13 @@ async fn told(feed: &Feed) -> Result<FeedStats, ProbeResult> {
             Err(ProbeResult::Degraded(format!("an answer took over {} ms", SOON.as_millis())))
         }
         Ok(_) if stats.unsettled > UNSETTLED => {
-            Err(ProbeResult::Degraded(format!("{} events that were told stand in the outbox yet", stats.unsettled)))
+            Err(ProbeResult::Degraded(format!("{} published events are still in the outbox", stats.unsettled)))
         }
         Ok(_) => Ok(stats),
     }
 }
 
-/// What could not keep up with the feed up to the last look: connections that were cut off, threads that fell behind.
+/// Slow consumers up to the last probe: disconnected connections, and threads that fell behind.
 #[derive(Default)]
 struct Slow {
     evicted: AtomicU64,
@@ -125,7 +125,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// Whether connections keep up since then.
+    /// Checks whether connections have kept up since the last probe.
     fn heard(&self, sockets: &Sockets, stats: &FeedStats) -> ProbeResult {
         let since = |seen: &AtomicU64, now: u64| now - seen.swap(now, Ordering::Relaxed).min(now);
         let evicted = since(&self.evicted, sockets.evicted());

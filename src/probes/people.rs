@@ -1,4 +1,4 @@
-//! The probes of people: their tokens, and their sessions.
+//! Probes of users: tokens and sessions.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use muster_core::supervise::Tree;
 use muster_identity::{Identity, Scheme, Shown};
 use muster_store::{PageRequest, StoreHandle, Tree as StoreTree};
 
-use super::{Parts, SECOND};
+use super::{ProbeTargets, SECOND};
 
-/// A key that signs for longer should have been replaced.
+/// Age above which a signing key should have been replaced.
 const OLD: Duration = Duration::from_secs(90 * 86_400);
-/// Messages that may wait for the register of people and sessions.
+/// Largest number of messages in the mailbox of the actor for users and sessions.
 const WAITING: usize = 1_000;
-/// Sessions that are counted in the store; more would make the look dear.
+/// Largest number of sessions that are counted in the store; counting more would be too slow.
 const COUNTED: usize = 1_000;
 
-pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (identity, of_sessions) = (parts.identity.clone(), parts.identity.clone());
     let (tree, store) = (parts.tree.clone(), parts.store.clone());
     vec![
@@ -30,7 +30,7 @@ pub(super) fn all(parts: &Parts) -> Vec<Probe> {
     ]
 }
 
-/// A token that is signed here is taken, an altered one and a made-up one are not, and the key is not too old.
+/// Checks that a token signed here is accepted, an altered and an invented one are not, and the key is not too old.
 fn signed(identity: &Identity) -> ProbeResult {
     let token = "e30.e30.c2ln";
     let made_up = Shown { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
@@ -47,7 +47,7 @@ fn signed(identity: &Identity) -> ProbeResult {
     }
 }
 
-/// The register answers at once, little waits for it, and what lives is what is stored.
+/// Checks that the actor answers at once, has a short mailbox, and that its sessions match the stored ones.
 async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeResult {
     let asked = identity.users(PageAsk { limit: 1, after: None });
     match tokio::time::timeout(SECOND, asked).await {
@@ -68,7 +68,7 @@ async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeRes
     let stored = store.entries(StoreTree::Sessions, [], PageRequest::of(COUNTED)).take(COUNTED);
     match stored.collect::<Result<Vec<_>, _>>() {
         Err(error) => ProbeResult::Unhealthy(error.to_string()),
-        // Where one began or ended meanwhile, the two are of different moments.
+        // If a session began or ended in between, the two counts are of different moments.
         Ok(stored) if stored.len() != before && identity.live() == before => {
             ProbeResult::Degraded(format!("{before} sessions live, and {} are stored", stored.len()))
         }

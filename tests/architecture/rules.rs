@@ -134,7 +134,7 @@ pub(crate) const LOCKS: &[LockException] = &[
         reason: "a kill drops the running step's future at once, from outside the runtime that polls it",
     },
     LockException {
-        path: "actors/tasks/src/task/tray.rs",
+        path: "actors/tasks/src/task/step_output.rs",
         reason: "a step that logs at full speed writes beside the actor's mailbox, not through it",
     },
 ];

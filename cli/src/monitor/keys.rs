@@ -1,6 +1,6 @@
-//! Pure: what a terminal sends for a key.
+//! Parses the bytes that a terminal sends for keys. Pure.
 
-/// A key that means something here.
+/// A key that the monitor uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Char(char),
@@ -14,8 +14,8 @@ pub(super) enum Key {
     Interrupt,
 }
 
-/// The keys of what a terminal sent in one piece (ECMA-48's control sequences, in xterm's and VT100's forms). What is cut
-/// in the middle of a letter is left out.
+/// Parses one chunk of terminal input (ECMA-48 control sequences as xterm and VT100 send them). Incomplete characters are
+/// ignored.
 pub(super) fn read(bytes: &[u8]) -> Vec<Key> {
     let mut keys = Vec::new();
     let mut rest = bytes;

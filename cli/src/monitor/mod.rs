@@ -1,7 +1,7 @@
-//! `muster monitor`: the tasks of agents, live, and the four verbs for them.
+//! `muster monitor`: shows the tasks of agents live, and pauses, resumes, redirects or kills them.
 
+mod connection;
 mod keys;
-mod link;
 mod model;
 mod term;
 #[cfg(test)]
@@ -18,19 +18,19 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::session::Device;
+use crate::session::UserClient;
 use crate::{Environment, block_on};
+use connection::{Connection, Credential, Disconnect};
 use keys::Key;
-use link::{Credential, Ended, Link};
-use model::{Act, Ask, Model};
+use model::{Action, MonitorModel, Request};
 use term::Terminal;
 
 pub(super) const EXAMPLES: &str = "\
-Keys: j/k or arrows select, p pauses at the next step, P at once, r resumes, x kills (y confirms), d redirects (Tab: \
-steer, interrupt or another agent; Enter sends), l shows logs, / filters, Esc ends the filter, q quits.
+Keys: j/k or arrows select a task, p pauses it before its next step, P at once, r resumes, x kills (y confirms), d \
+redirects (Tab selects steer, interrupt or agent; Enter sends), l shows logs, / filters, Esc clears the filter, q quits.
 
-Who watches: a key with the scope agents in MUSTER_API_KEY, else a token in MUSTER_TOKEN, else the login that \
-`muster login` keeps for this server. A key sees its own tasks; with the scope admin, all.
+Needs an API key with the scope agents in MUSTER_API_KEY, or a token in MUSTER_TOKEN, or a login for this server \
+(`muster login`). An API key shows its own tasks; with the scope admin, all tasks.
 
 Examples:
   MUSTER_API_KEY=mst_… muster monitor
@@ -42,22 +42,22 @@ Exit codes: 0 done, 1 failed or refused, 2 wrong use.";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct MonitorArgs {
-    /// The server.
+    /// URL of the server.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     server: String,
-    /// Print events as lines; so it is, too, where standard output is no terminal.
+    /// Print events as lines. This is the default if standard output is not a terminal.
     #[arg(long)]
     plain: bool,
-    /// Print the tasks that there are, and end.
+    /// Print the present tasks and exit.
     #[arg(long, conflicts_with = "plain")]
     once: bool,
-    /// Print each event, or with --once the snapshot, as the JSON that the server sent.
+    /// Print each event, or with --once the snapshot, as JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Waits between tries, in seconds; the last is kept to.
-const BACK_OFF: [u64; 5] = [1, 2, 4, 8, 15];
+/// Waiting times between connection attempts, in seconds. The last one is repeated.
+const BACKOFF_SECONDS: [u64; 5] = [1, 2, 4, 8, 15];
 
 pub(super) fn run(args: &MonitorArgs, environment: &Environment) -> Result<(), String> {
     let server = args.server.trim_end_matches('/').to_owned();
@@ -77,40 +77,40 @@ fn credential(server: &str, environment: &Environment) -> Result<Credential, Str
     if let Some(token) = environment.api_key.as_ref().or(environment.token.as_ref()) {
         return Ok(Credential::Bearer(token.clone()));
     }
-    let device = Device::open(environment)?;
-    match device.bound_to(server)? {
-        Some(_) => Ok(Credential::Login(Box::new(device))),
+    let client = UserClient::open(environment)?;
+    match client.token_for(server)? {
+        Some(_) => Ok(Credential::Login(Box::new(client))),
         None => {
             Err(format!("set MUSTER_API_KEY to a key with the scope agents, or run `muster login --server {server}`"))
         }
     }
 }
 
-/// A connection with its requests that were not answered yet.
+/// A connection with its unanswered requests.
 struct Session {
-    link: Link,
-    asked: HashMap<u64, Ask>,
+    connection: Connection,
+    pending: HashMap<u64, Request>,
     last: u64,
 }
 
-/// What came of a frame.
-enum Came {
+/// A frame after the model has processed it.
+enum Incoming {
     Pushed(Value),
-    /// A reply, which the model has taken in.
-    Answered(Ask, Value),
+    /// The reply to a request.
+    Answered(Request, Value),
 }
 
 impl Session {
-    /// Connects, and waits for nothing.
-    async fn open(server: &str, credential: &Credential, model: &Model) -> Result<Self, Ended> {
-        let link = Link::open(server, credential).await?;
-        let mut session = Self { link, asked: HashMap::new(), last: 0 };
-        session.act(model.connect()).await?;
+    /// Connects and sends the first request, without waiting for its reply.
+    async fn open(server: &str, credential: &Credential, model: &MonitorModel) -> Result<Self, Disconnect> {
+        let connection = Connection::open(server, credential).await?;
+        let mut session = Self { connection, pending: HashMap::new(), last: 0 };
+        session.perform(model.connect()).await?;
         Ok(session)
     }
 
-    async fn act(&mut self, act: Act) -> Result<(), Ended> {
-        let Act::Send(ask, mut frame) = act else { return Ok(()) };
+    async fn perform(&mut self, action: Action) -> Result<(), Disconnect> {
+        let Action::Send(request, mut frame) = action else { return Ok(()) };
         self.last += 1;
         if let Some(frame) = frame.as_object_mut() {
             frame.insert("id".to_owned(), json!(self.last));
@@ -118,49 +118,51 @@ impl Session {
         if let Some(command) = frame.get_mut("command").and_then(Value::as_object_mut) {
             command.insert("idem".to_owned(), json!(new_id(IdKind::Request)));
         }
-        self.asked.insert(self.last, ask);
-        self.link.send(&frame).await
+        self.pending.insert(self.last, request);
+        self.connection.send(&frame).await
     }
 
-    /// Takes in the next frame.
-    async fn next(&mut self, model: &mut Model) -> Result<Came, Ended> {
-        let frame = self.link.frame().await?;
-        let asked = frame.get("id").and_then(Value::as_u64).and_then(|id| self.asked.remove(&id));
-        let Some(ask) = asked else {
+    /// Receives the next frame and applies it to the model.
+    async fn next(&mut self, model: &mut MonitorModel) -> Result<Incoming, Disconnect> {
+        let frame = self.connection.frame().await?;
+        let request = frame.get("id").and_then(Value::as_u64).and_then(|id| self.pending.remove(&id));
+        let Some(request) = request else {
             model.push(&frame, Clock::system().now());
-            return Ok(Came::Pushed(frame));
+            return Ok(Incoming::Pushed(frame));
         };
-        model.reply(&ask, &frame);
-        Ok(Came::Answered(ask, frame))
+        model.reply(&request, &frame);
+        Ok(Incoming::Answered(request, frame))
     }
 }
 
-/// How long to wait before the next try; not at all where that is what the end asks for.
+/// Returns how long to wait before the next connection attempt.
 ///
 /// # Errors
-/// Where no try would help.
-fn delay(ended: Ended, tries: &mut usize, model: &mut Model) -> Result<Duration, String> {
+/// Another attempt would fail too.
+fn delay(ended: Disconnect, tries: &mut usize, model: &mut MonitorModel) -> Result<Duration, String> {
     let (why, seconds) = match ended {
-        Ended::Refused(why) => return Err(why),
-        Ended::Again(why) if *tries == 0 => (why, 0),
-        Ended::Again(why) | Ended::Broken(why) => (why, BACK_OFF.get(*tries).or(BACK_OFF.last()).copied().unwrap_or(1)),
+        Disconnect::Rejected(why) => return Err(why),
+        Disconnect::Reconnect(why) if *tries == 0 => (why, 0),
+        Disconnect::Reconnect(why) | Disconnect::Lost(why) => {
+            (why, BACKOFF_SECONDS.get(*tries).or(BACKOFF_SECONDS.last()).copied().unwrap_or(1))
+        }
     };
     *tries += 1;
     model.lost(if seconds > 0 { format!("{why}: again in {seconds} s") } else { why });
     Ok(Duration::from_secs(seconds))
 }
 
-fn said(ended: Ended) -> String {
+fn message(ended: Disconnect) -> String {
     match ended {
-        Ended::Broken(why) | Ended::Again(why) | Ended::Refused(why) => why,
+        Disconnect::Lost(why) | Disconnect::Reconnect(why) | Disconnect::Rejected(why) => why,
     }
 }
 
 async fn once(server: &str, credential: &Credential, as_json: bool) -> Result<(), String> {
-    let mut model = Model::default();
-    let mut session = Session::open(server, credential, &model).await.map_err(said)?;
+    let mut model = MonitorModel::default();
+    let mut session = Session::open(server, credential, &model).await.map_err(message)?;
     loop {
-        if let Came::Answered(Ask::Connect, frame) = session.next(&mut model).await.map_err(said)? {
+        if let Incoming::Answered(Request::Connect, frame) = session.next(&mut model).await.map_err(message)? {
             let state = frame.pointer("/ok/subs/agents/state").ok_or("the server gave no snapshot of its tasks")?;
             let out = if as_json { format!("{state}\n") } else { view::table(&model, Clock::system().now()) };
             return print(&out);
@@ -168,44 +170,44 @@ async fn once(server: &str, credential: &Credential, as_json: bool) -> Result<()
     }
 }
 
-/// Events as lines, until the reader or the operator has had enough. A connection that is lost is made again; at the
-/// start it has to stand.
+/// Prints events as lines until the output is closed or the program is interrupted. A lost connection is re-established;
+/// the first attempt must succeed.
 async fn plain(server: &str, credential: &Credential, as_json: bool) -> Result<(), String> {
-    let (mut model, mut tries) = (Model::default(), 0);
+    let (mut model, mut tries) = (MonitorModel::default(), 0);
     let mut interrupted = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
-    let mut session = Session::open(server, credential, &model).await.map_err(said)?;
+    let mut session = Session::open(server, credential, &model).await.map_err(message)?;
     loop {
-        let came = tokio::select! {
-            came = session.next(&mut model) => came,
+        let incoming = tokio::select! {
+            incoming = session.next(&mut model) => incoming,
             _ = interrupted.recv() => return Ok(()),
         };
-        let ended = match came {
-            Ok(Came::Pushed(frame)) => {
+        let ended = match incoming {
+            Ok(Incoming::Pushed(frame)) => {
                 let line = if as_json { Some(frame.to_string()) } else { view::event(&frame) };
                 if line.is_some_and(|line| print(&format!("{line}\n")).is_err()) {
                     return Ok(());
                 }
                 continue;
             }
-            Ok(Came::Answered(ask, _)) => {
-                tries = if ask == Ask::Connect { 0 } else { tries };
+            Ok(Incoming::Answered(request, _)) => {
+                tries = if request == Request::Connect { 0 } else { tries };
                 continue;
             }
             Err(ended) => ended,
         };
         session = tokio::select! {
-            session = again(ended, (server, credential), &mut tries, &mut model) => session?,
+            session = reconnect(ended, (server, credential), &mut tries, &mut model) => session?,
             _ = interrupted.recv() => return Ok(()),
         };
     }
 }
 
-/// Connects again, however often it takes.
-async fn again(
-    mut ended: Ended,
+/// Reconnects until it succeeds or the server rejects the connection.
+async fn reconnect(
+    mut ended: Disconnect,
     (server, credential): (&str, &Credential),
     tries: &mut usize,
-    model: &mut Model,
+    model: &mut MonitorModel,
 ) -> Result<Session, String> {
     loop {
         let delay = delay(ended, tries, model)?;
@@ -223,23 +225,23 @@ fn print(text: &str) -> Result<(), String> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| error.to_string())
 }
 
-/// The live table, until the operator has had enough or a signal ends it: either way the terminal is as it was.
+/// Shows the live table until the user quits or a signal arrives. The terminal is restored in both cases.
 async fn watch(server: &str, credential: &Credential) -> Result<(), String> {
-    // Before the terminal is taken: from then on no signal may end the program where it stands.
-    let told = told_to_end().map_err(|error| error.to_string())?;
+    // Before the terminal changes its mode: from then on no signal may end the program without restoring it.
+    let terminated = termination().map_err(|error| error.to_string())?;
     let _terminal = Terminal::take().map_err(|error| format!("{error}: use --plain where there is no terminal"))?;
     tokio::select! {
-        shown = show(server, credential) => shown,
-        () = told => Ok(()),
+        result = run_table(server, credential) => result,
+        () = terminated => Ok(()),
     }
 }
 
-/// Resolves at the first signal that asks the program to end. Keys send none while the terminal is taken; others may, and
-/// a terminal that is closed does.
+/// Returns a future that resolves at the first termination signal. In raw mode keys send no signals, but other processes
+/// and a closed terminal do.
 ///
 /// # Errors
-/// The system takes no handler.
-fn told_to_end() -> std::io::Result<impl Future<Output = ()>> {
+/// A signal handler cannot be installed.
+fn termination() -> std::io::Result<impl Future<Output = ()>> {
     let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
     let mut signals = kinds.map(signal).into_iter().collect::<std::io::Result<Vec<_>>>()?;
     Ok(async move {
@@ -248,13 +250,13 @@ fn told_to_end() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-async fn show(server: &str, credential: &Credential) -> Result<(), String> {
-    let (mut model, mut tries, mut pressed) = (Model::default(), 0, term::pressed());
+async fn run_table(server: &str, credential: &Credential) -> Result<(), String> {
+    let (mut model, mut tries, mut keys) = (MonitorModel::default(), 0, term::key_events());
     let mut size = Terminal::size();
     loop {
         draw(&model, size)?;
         let ended = match Session::open(server, credential, &model).await {
-            Ok(session) => match drive(session, &mut model, &mut pressed, &mut size, &mut tries).await? {
+            Ok(session) => match run_session(session, &mut model, &mut keys, &mut size, &mut tries).await? {
                 Some(ended) => ended,
                 None => return Ok(()),
             },
@@ -264,40 +266,40 @@ async fn show(server: &str, credential: &Credential) -> Result<(), String> {
         draw(&model, size)?;
         tokio::select! {
             () = tokio::time::sleep(delay) => {}
-            quit = quits(&mut pressed) => if quit { return Ok(()) },
+            quit = wait_for_quit(&mut keys) => if quit { return Ok(()) },
         }
     }
 }
 
-/// While there is no connection a key only ends the monitor; any other tries again at once.
-async fn quits(pressed: &mut mpsc::Receiver<Key>) -> bool {
-    matches!(pressed.recv().await, None | Some(Key::Char('q') | Key::Interrupt))
+/// Waits for a key while there is no connection. Returns whether it quits; any other key reconnects at once.
+async fn wait_for_quit(keys: &mut mpsc::Receiver<Key>) -> bool {
+    matches!(keys.recv().await, None | Some(Key::Char('q') | Key::Interrupt))
 }
 
-/// Frames, keys and the time, as they come; `None` where the operator quits.
-async fn drive(
+/// Processes frames, keys and time on one connection. Returns why it ended, or `None` if the user quits.
+async fn run_session(
     mut session: Session,
-    model: &mut Model,
-    pressed: &mut mpsc::Receiver<Key>,
+    model: &mut MonitorModel,
+    keys: &mut mpsc::Receiver<Key>,
     size: &mut (usize, usize),
     tries: &mut usize,
-) -> Result<Option<Ended>, String> {
+) -> Result<Option<Disconnect>, String> {
     let mut resized = signal(SignalKind::window_change()).map_err(|error| error.to_string())?;
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     let mut frames = tokio::time::interval(Duration::from_millis(100));
     frames.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut stale = true;
     loop {
-        let acts = tokio::select! {
-            came = session.next(model) => match came {
-                Ok(Came::Answered(Ask::Connect, _)) => {
+        let actions = tokio::select! {
+            incoming = session.next(model) => match incoming {
+                Ok(Incoming::Answered(Request::Connect, _)) => {
                     *tries = 0;
                     Vec::new()
                 }
                 Ok(_) => Vec::new(),
                 Err(ended) => return Ok(Some(ended)),
             },
-            key = pressed.recv() => match key {
+            key = keys.recv() => match key {
                 Some(key) => model.key(key),
                 None => return Ok(None),
             },
@@ -316,17 +318,17 @@ async fn drive(
             }
         };
         stale = true;
-        for act in acts {
-            if act == Act::Quit {
+        for action in actions {
+            if action == Action::Quit {
                 return Ok(None);
             }
-            if let Err(ended) = session.act(act).await {
+            if let Err(ended) = session.perform(action).await {
                 return Ok(Some(ended));
             }
         }
     }
 }
 
-fn draw(model: &Model, size: (usize, usize)) -> Result<(), String> {
+fn draw(model: &MonitorModel, size: (usize, usize)) -> Result<(), String> {
     Terminal::draw(&view::screen(model, size, Clock::system().now())).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Pure: what a monitor knows, what a key makes it do, and what a frame tells it.
+//! The state of the monitor, and how keys and frames change it. Pure.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -8,82 +8,82 @@ use serde_json::{Value, json};
 
 use super::keys::Key;
 
-/// How long an ended task is still shown.
-const SHOWN_AFTER_ITS_END: Duration = Duration::from_secs(60);
-/// Lines of logs that are kept.
-const LINES: usize = 500;
-/// Longest text that is typed.
-const TYPED: usize = 4_000;
+/// How long an ended task remains visible.
+const ENDED_TASK_VISIBLE: Duration = Duration::from_secs(60);
+/// Number of log lines that are kept.
+const MAX_LOG_LINES: usize = 500;
+/// Longest text input, in bytes.
+const MAX_INPUT_BYTES: usize = 4_000;
 
 const ENDED: [&str; 5] = ["succeeded", "failed", "timed_out", "killed", "rejected"];
 pub(super) const MODES: [&str; 3] = ["steer", "interrupt", "agent"];
 
-/// A task as it is shown.
+/// A task in the table.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Row {
+pub(super) struct TaskRow {
     pub(super) agent: String,
     pub(super) status: String,
     pub(super) percent: Option<u64>,
-    /// What it is at, such as a step's name.
+    /// Present phase, such as the name of a step.
     pub(super) phase: String,
     pub(super) created_at: Option<Millis>,
     ended_at: Option<Millis>,
 }
 
-/// What the keys mean.
+/// What keys do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
     Table,
-    /// A filter is typed.
+    /// Keys edit the filter.
     Filter,
-    /// To kill that task is to be confirmed.
+    /// A key confirms killing this task or cancels.
     Confirm(String),
-    /// An instruction for that task is typed; the number is its mode's among [`MODES`].
+    /// Keys edit an instruction for this task. The number is the index of the mode in [`MODES`].
     Instruct(String, usize, String),
 }
 
-/// What is to be done.
+/// An effect of a key or of the connection.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Act {
+pub(super) enum Action {
     Quit,
-    /// A request; its `id` is put in by whoever sends it.
-    Send(Ask, Value),
+    /// Sends a request. The sender adds its `id`.
+    Send(Request, Value),
 }
 
-/// What a request was for.
+/// The kind of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum Request {
     Connect,
-    /// A command of that name, of that task.
+    /// A command with this name for this task.
     Command(&'static str, String),
     Logs,
     Other,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Since {
+struct Position {
     epoch: String,
     offset: u64,
 }
 
 #[derive(Debug)]
-pub(super) struct Model {
-    pub(super) tasks: BTreeMap<String, Row>,
+pub(super) struct MonitorModel {
+    pub(super) tasks: BTreeMap<String, TaskRow>,
     pub(super) selected: Option<String>,
     pub(super) filter: String,
     pub(super) mode: Mode,
-    /// The task whose logs are shown.
+    /// Task whose logs are visible.
     pub(super) logs_of: Option<String>,
     pub(super) logs: VecDeque<String>,
     pub(super) metrics: Option<Value>,
-    /// What happened last, for people.
+    /// The last message for the user.
     pub(super) note: String,
     pub(super) online: bool,
-    /// Where it stands in each channel, to go on from there.
-    positions: BTreeMap<String, Since>,
+    /// Last position in each channel, to resume from.
+    positions: BTreeMap<String, Position>,
 }
 
-impl Default for Model {
+impl Default for MonitorModel {
     fn default() -> Self {
         Self {
             tasks: BTreeMap::new(),
@@ -100,28 +100,28 @@ impl Default for Model {
     }
 }
 
-impl Model {
-    /// The first frame of a connection: everything is subscribed to, from where it was left.
-    pub(super) fn connect(&self) -> Act {
+impl MonitorModel {
+    /// Returns the first request of a connection, which subscribes to all channels from their last positions.
+    pub(super) fn connect(&self) -> Action {
         let mut subs = serde_json::Map::new();
-        let logs = self.logs_of.as_ref().map(|task| logs_of(task));
+        let logs = self.logs_of.as_ref().map(|task| log_channel(task));
         let wanted = ["agents", "agents:metrics"].into_iter().map(str::to_owned).chain(logs);
         for channel in wanted {
             let mut options = json!({ "snapshot": true });
             let since = self.positions.get(&channel).filter(|_| channel != "agents:metrics");
-            if let (Some(Since { epoch, offset }), Some(options)) = (since, options.as_object_mut()) {
+            if let (Some(Position { epoch, offset }), Some(options)) = (since, options.as_object_mut()) {
                 options.insert("since".to_owned(), json!({ "epoch": epoch, "offset": offset }));
             }
             subs.insert(channel, options);
         }
         let client = concat!("muster-monitor/", env!("CARGO_PKG_VERSION"));
-        Act::Send(Ask::Connect, json!({ "connect": { "client": client, "subs": subs } }))
+        Action::Send(Request::Connect, json!({ "connect": { "client": client, "subs": subs } }))
     }
 
-    /// The tasks that the filter lets through, the oldest first.
-    pub(super) fn shown(&self) -> Vec<(&String, &Row)> {
+    /// Returns the tasks that match the filter, oldest first.
+    pub(super) fn visible(&self) -> Vec<(&String, &TaskRow)> {
         let wanted = self.filter.to_lowercase();
-        let fits = |id: &str, row: &Row| {
+        let fits = |id: &str, row: &TaskRow| {
             wanted.is_empty() || [id, &row.agent, &row.status].iter().any(|text| text.to_lowercase().contains(&wanted))
         };
         let mut shown: Vec<_> = self.tasks.iter().filter(|(id, row)| fits(id, row)).collect();
@@ -129,9 +129,9 @@ impl Model {
         shown
     }
 
-    /// Time passed: tasks that ended a while ago are shown no more.
+    /// Removes tasks that ended more than a minute ago.
     pub(super) fn tick(&mut self, now: Millis) {
-        self.tasks.retain(|_, row| row.ended_at.is_none_or(|at| now.since(at) < SHOWN_AFTER_ITS_END));
+        self.tasks.retain(|_, row| row.ended_at.is_none_or(|at| now.since(at) < ENDED_TASK_VISIBLE));
         self.keep_selection();
     }
 
@@ -140,8 +140,8 @@ impl Model {
         self.note = why;
     }
 
-    /// A key was pressed.
-    pub(super) fn key(&mut self, key: Key) -> Vec<Act> {
+    /// A key was keys.
+    pub(super) fn key(&mut self, key: Key) -> Vec<Action> {
         match std::mem::replace(&mut self.mode, Mode::Table) {
             Mode::Table => self.in_table(key),
             Mode::Filter => self.in_filter(key),
@@ -153,10 +153,10 @@ impl Model {
         }
     }
 
-    fn in_table(&mut self, key: Key) -> Vec<Act> {
+    fn in_table(&mut self, key: Key) -> Vec<Action> {
         let selected = self.selected.clone();
         match (key, selected) {
-            (Key::Char('q') | Key::Interrupt, _) => vec![Act::Quit],
+            (Key::Char('q') | Key::Interrupt, _) => vec![Action::Quit],
             (Key::Up | Key::Char('k'), _) => self.step(-1),
             (Key::Down | Key::Char('j'), _) => self.step(1),
             (Key::Char('/'), _) => {
@@ -183,7 +183,7 @@ impl Model {
         }
     }
 
-    fn in_filter(&mut self, key: Key) -> Vec<Act> {
+    fn in_filter(&mut self, key: Key) -> Vec<Action> {
         match key {
             Key::Enter => {}
             Key::Escape | Key::Interrupt => self.filter.clear(),
@@ -196,7 +196,7 @@ impl Model {
         Vec::new()
     }
 
-    fn in_instruction(&mut self, key: Key, task: String, mode: usize, mut text: String) -> Vec<Act> {
+    fn in_instruction(&mut self, key: Key, task: String, mode: usize, mut text: String) -> Vec<Action> {
         match key {
             Key::Escape | Key::Interrupt => Vec::new(),
             Key::Enter if text.trim().is_empty() => Vec::new(),
@@ -213,15 +213,15 @@ impl Model {
         }
     }
 
-    /// With the mode `agent` the first word names who takes over.
-    fn redirect(&mut self, task: String, mode: usize, text: &str) -> Vec<Act> {
+    /// Redirects a task. In the mode `agent` the first word of the text is the new agent.
+    fn redirect(&mut self, task: String, mode: usize, text: &str) -> Vec<Action> {
         let name = MODES.get(mode).copied().unwrap_or_default();
         let args = match (name, text.trim().split_once(' ')) {
             ("agent", Some((agent, instruction))) => {
                 json!({ "mode": name, "agent": agent, "instruction": instruction.trim() })
             }
             ("agent", None) => {
-                self.note = "write the agent, a space, then what it is to do".to_owned();
+                self.note = "enter the name of an agent, a space and an instruction".to_owned();
                 self.mode = Mode::Instruct(task, mode, text.to_owned());
                 return Vec::new();
             }
@@ -230,8 +230,8 @@ impl Model {
         vec![command("agent.redirect", task, args)]
     }
 
-    fn step(&mut self, by: isize) -> Vec<Act> {
-        let shown: Vec<String> = self.shown().into_iter().map(|(id, _)| id.clone()).collect();
+    fn step(&mut self, by: isize) -> Vec<Action> {
+        let shown: Vec<String> = self.visible().into_iter().map(|(id, _)| id.clone()).collect();
         let at = self.selected.as_ref().and_then(|id| shown.iter().position(|known| known == id)).unwrap_or(0);
         let next = at.saturating_add_signed(by).min(shown.len().saturating_sub(1));
         self.selected = shown.get(next).cloned();
@@ -241,35 +241,38 @@ impl Model {
         }
     }
 
-    fn logs_key(&mut self, task: &str) -> Vec<Act> {
+    fn logs_key(&mut self, task: &str) -> Vec<Action> {
         let shown = self.logs_of.as_deref() == Some(task);
         self.follow_logs((!shown).then(|| task.to_owned()))
     }
 
-    fn follow_logs(&mut self, task: Option<String>) -> Vec<Act> {
-        let mut acts = Vec::new();
+    fn follow_logs(&mut self, task: Option<String>) -> Vec<Action> {
+        let mut actions = Vec::new();
         if let Some(old) = self.logs_of.take() {
-            let channel = logs_of(&old);
+            let channel = log_channel(&old);
             self.positions.remove(&channel);
-            acts.push(Act::Send(Ask::Other, json!({ "unsubscribe": { "ch": channel } })));
+            actions.push(Action::Send(Request::Other, json!({ "unsubscribe": { "ch": channel } })));
         }
         self.logs.clear();
         if let Some(task) = &task {
-            acts.push(Act::Send(Ask::Logs, json!({ "subscribe": { "ch": logs_of(task), "snapshot": true } })));
+            actions.push(Action::Send(
+                Request::Logs,
+                json!({ "subscribe": { "ch": log_channel(task), "snapshot": true } }),
+            ));
         }
         self.logs_of = task;
-        acts
+        actions
     }
 
-    /// A task that is shown is selected, where there is one.
+    /// Selects the first visible task if the selected one is not visible.
     fn keep_selection(&mut self) {
-        let shown: Vec<String> = self.shown().into_iter().map(|(id, _)| id.clone()).collect();
+        let shown: Vec<String> = self.visible().into_iter().map(|(id, _)| id.clone()).collect();
         if !self.selected.as_ref().is_some_and(|selected| shown.contains(selected)) {
             self.selected = shown.first().cloned();
         }
     }
 
-    /// A frame that is no reply.
+    /// Handles a frame that is not a reply.
     pub(super) fn push(&mut self, frame: &Value, now: Millis) {
         let Some(channel) = frame.get("ch").and_then(Value::as_str) else { return };
         let offset = frame.get("off").or_else(|| frame.get("pos")).or_else(|| frame.pointer("/conflated/to"));
@@ -296,9 +299,9 @@ impl Model {
             "metrics" => self.metrics = Some(data.clone()),
             "log" if channel.ends_with(":logs") => self.line(text(data, "text")),
             "task.state" => {
-                let row = self.tasks.entry(text(data, "task_id")).or_insert_with(|| Row {
+                let row = self.tasks.entry(text(data, "task_id")).or_insert_with(|| TaskRow {
                     created_at: frame.get("ts").and_then(Value::as_str).and_then(Millis::parse_rfc3339),
-                    ..Row::default()
+                    ..TaskRow::default()
                 });
                 (row.agent, row.status) = (text(data, "agent"), text(data, "to"));
                 row.ended_at = ENDED.contains(&row.status.as_str()).then_some(now);
@@ -317,38 +320,38 @@ impl Model {
         }
     }
 
-    /// The reply to a request, or its refusal.
-    pub(super) fn reply(&mut self, ask: &Ask, frame: &Value) {
+    /// Handles the reply to a request.
+    pub(super) fn reply(&mut self, request: &Request, frame: &Value) {
         let Some(ok) = frame.get("ok") else {
-            let said = frame.pointer("/error/message").and_then(Value::as_str).unwrap_or("refused");
+            let detail = frame.pointer("/error/message").and_then(Value::as_str).unwrap_or("refused");
             let status = frame.pointer("/error/details/status").and_then(Value::as_str);
             let status = status.map(|status| format!(" (it is {status})")).unwrap_or_default();
-            self.note = match ask {
-                Ask::Command(name, task) => format!("{name} of {task}: {said}{status}"),
-                _ => said.to_owned(),
+            self.note = match request {
+                Request::Command(name, task) => format!("{name} of {task}: {detail}{status}"),
+                _ => detail.to_owned(),
             };
             return;
         };
-        match ask {
-            Ask::Connect => {
+        match request {
+            Request::Connect => {
                 self.online = true;
                 "connected".clone_into(&mut self.note);
                 for (channel, sub) in ok.get("subs").and_then(Value::as_object).into_iter().flatten() {
-                    self.stands(channel, sub);
+                    self.subscribed(channel, sub);
                 }
             }
-            Ask::Command(name, task) => {
+            Request::Command(name, task) => {
                 self.note = format!("{name} of {task}: {}, {}", text(ok, "phase"), text(ok, "effective"));
             }
-            Ask::Logs => {
-                self.stands(&text(ok, "ch"), ok);
+            Request::Logs => {
+                self.subscribed(&text(ok, "ch"), ok);
             }
-            Ask::Other => {}
+            Request::Other => {}
         }
     }
 
-    /// A subscription stands: with a state, that is all there is.
-    fn stands(&mut self, channel: &str, sub: &Value) {
+    /// Handles the result of a subscription. A snapshot replaces the present state.
+    fn subscribed(&mut self, channel: &str, sub: &Value) {
         let Some(epoch) = sub.get("epoch").and_then(Value::as_str) else {
             if let Some(why) = sub.pointer("/error/message").and_then(Value::as_str) {
                 self.note = format!("{channel}: {why}");
@@ -356,9 +359,9 @@ impl Model {
             return;
         };
         let offset = number(sub, "/offset").unwrap_or(0);
-        // What was missed comes behind the reply, so the position is not the reply's yet.
+        // Missed events follow the reply, so the position advances with them instead.
         if sub.get("recovered") != Some(&Value::Bool(true)) {
-            self.positions.insert(channel.to_owned(), Since { epoch: epoch.to_owned(), offset });
+            self.positions.insert(channel.to_owned(), Position { epoch: epoch.to_owned(), offset });
         }
         let Some(state) = sub.get("state").and_then(Value::as_array) else { return };
         match channel {
@@ -366,7 +369,7 @@ impl Model {
                 self.tasks = state.iter().filter_map(row).collect();
                 self.keep_selection();
             }
-            _ if self.logs_of.as_ref().is_some_and(|task| channel == logs_of(task)) => {
+            _ if self.logs_of.as_ref().is_some_and(|task| channel == log_channel(task)) => {
                 self.logs = state.iter().filter_map(|item| Some(text(item.get("data")?, "text"))).collect();
             }
             "agents:metrics" => self.metrics = state.first().and_then(|item| item.get("data")).cloned(),
@@ -376,17 +379,17 @@ impl Model {
 
     fn line(&mut self, line: String) {
         self.logs.push_back(line);
-        while self.logs.len() > LINES {
+        while self.logs.len() > MAX_LOG_LINES {
             self.logs.pop_front();
         }
     }
 }
 
-/// A task of a snapshot.
-fn row(item: &Value) -> Option<(String, Row)> {
+/// Parses a task of a snapshot.
+fn row(item: &Value) -> Option<(String, TaskRow)> {
     let data = item.get("data")?;
     let id = item.get("id")?.as_str()?.to_owned();
-    let row = Row {
+    let row = TaskRow {
         agent: text(data, "agent"),
         status: text(data, "status"),
         percent: number(data, "/progress/percent"),
@@ -397,18 +400,18 @@ fn row(item: &Value) -> Option<(String, Row)> {
     Some((id, row))
 }
 
-fn logs_of(task: &str) -> String {
+fn log_channel(task: &str) -> String {
     format!("tasks:{task}:logs")
 }
 
-fn command(name: &'static str, task: String, args: Value) -> Act {
+fn command(name: &'static str, task: String, args: Value) -> Action {
     let body = json!({ "command": { "name": name, "target": task, "args": args } });
-    Act::Send(Ask::Command(name, task), body)
+    Action::Send(Request::Command(name, task), body)
 }
 
 fn typed(text: &mut String, key: Key) {
     match key {
-        Key::Char(letter) if text.len() < TYPED => text.push(letter),
+        Key::Char(letter) if text.len() < MAX_INPUT_BYTES => text.push(letter),
         Key::Backspace => drop(text.pop()),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! The terminal: keys as they are pressed, and a screen that is drawn over.
+//! The terminal: raw keyboard input and drawing on the alternate screen.
 
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use tokio::sync::mpsc;
 
 use super::keys::{self, Key};
-use super::view::{Line, Look};
+use super::view::{Line, Style};
 
-/// The terminal in another mode; dropped, it is as it was.
+/// The terminal in raw mode. Its previous mode is restored on drop.
 pub(super) struct Terminal {
     before: String,
 }
@@ -22,64 +22,64 @@ fn stty(args: &[&str]) -> io::Result<String> {
 }
 
 impl Terminal {
-    /// Keys come one by one and unseen, and the screen is another one (xterm's alternate screen).
+    /// Switches the terminal to raw input without echo, and to xterm's alternate screen.
     ///
     /// # Errors
-    /// There is no terminal, or `stty` does not answer.
+    /// There is no terminal, or `stty` fails.
     pub(super) fn take() -> io::Result<Self> {
         let before = stty(&["-g"])?;
         stty(&["-icanon", "-echo", "-isig", "-ixon", "min", "1", "time", "0"])?;
         let taken = Self { before };
-        say("\x1b[?1049h\x1b[?25l")?;
+        write("\x1b[?1049h\x1b[?25l")?;
         Ok(taken)
     }
 
-    /// Columns and rows; 80 by 24 where nobody knows.
+    /// Returns columns and rows; 80 by 24 if they are unknown.
     pub(super) fn size() -> (usize, usize) {
-        let said = stty(&["size"]).unwrap_or_default();
-        let read = said.split_once(' ').and_then(|(rows, columns)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+        let size = stty(&["size"]).unwrap_or_default();
+        let read = size.split_once(' ').and_then(|(rows, columns)| Some((columns.parse().ok()?, rows.parse().ok()?)));
         read.filter(|&(columns, rows): &(usize, usize)| columns > 0 && rows > 0).unwrap_or((80, 24))
     }
 
-    /// Draws over what is there.
+    /// Draws the lines over the present content.
     pub(super) fn draw(lines: &[Line]) -> io::Result<()> {
         let mut out = String::from("\x1b[H");
         for (at, line) in lines.iter().enumerate() {
             out.push_str(if at > 0 { "\r\n" } else { "" });
-            out.push_str(match line.look {
-                Look::Plain => "",
-                Look::Head => "\x1b[1m",
-                Look::Selected => "\x1b[7m",
+            out.push_str(match line.style {
+                Style::Plain => "",
+                Style::Header => "\x1b[1m",
+                Style::Selected => "\x1b[7m",
             });
             out.push_str(&line.text);
             out.push_str("\x1b[0m\x1b[K");
         }
         out.push_str("\x1b[J");
-        say(&out)
+        write(&out)
     }
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back.
-        let _ = say("\x1b[?25h\x1b[?1049l");
+        // A terminal that was closed need not be restored.
+        let _ = write("\x1b[?25h\x1b[?1049l");
         if stty(&[&self.before]).is_err() {
-            // Where standard error is that terminal it may be gone too.
-            let _ = writeln!(io::stderr(), "the terminal stays as it is: run `stty sane`");
+            // Standard error may be the closed terminal too.
+            let _ = writeln!(io::stderr(), "the terminal could not be restored: run `stty sane`");
         }
     }
 }
 
-fn say(text: &str) -> io::Result<()> {
+fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// The keys that are pressed from now on.
-pub(super) fn pressed() -> mpsc::Receiver<Key> {
+/// Reads keys from standard input from now on.
+pub(super) fn key_events() -> mpsc::Receiver<Key> {
     let (send, receive) = mpsc::channel(64);
-    // A thread of its own: a read of the terminal cannot be given up.
+    // A separate thread, because a blocking read of the terminal cannot be cancelled.
     std::thread::spawn(move || {
         let mut bytes = [0; 256];
         while let Ok(count) = io::stdin().read(&mut bytes) {

@@ -1,11 +1,11 @@
-//! A monitor without a server and without a terminal.
+//! Tests of the monitor without a server and without a terminal.
 
 use muster_core::Millis;
 use serde_json::{Value, json};
 
 use super::keys::Key;
-use super::model::{Act, Ask, Mode, Model};
-use super::view::{self, Look};
+use super::model::{Action, Mode, MonitorModel, Request};
+use super::view::{self, Style};
 
 const NOW: Millis = Millis(1_763_690_000_000);
 
@@ -19,9 +19,9 @@ fn snapshot(tasks: &[(&str, &str)]) -> Value {
     json!({ "id": 1, "ok": { "subs": { "agents": { "epoch": "k3v9", "offset": 7, "recovered": false, "state": state } } } })
 }
 
-fn connected(tasks: &[(&str, &str)]) -> Model {
-    let mut model = Model::default();
-    model.reply(&Ask::Connect, &snapshot(tasks));
+fn connected(tasks: &[(&str, &str)]) -> MonitorModel {
+    let mut model = MonitorModel::default();
+    model.reply(&Request::Connect, &snapshot(tasks));
     model
 }
 
@@ -30,15 +30,15 @@ fn state(offset: u64, id: &str, to: &str) -> Value {
         "data": { "task_id": id, "agent": "code-reviewer", "from": "running", "to": to, "reason": "" } })
 }
 
-fn sent(acts: &[Act]) -> Vec<Value> {
-    let frame = |act: &Act| match act {
-        Act::Send(_, frame) => Some(frame.clone()),
-        Act::Quit => None,
+fn sent(actions: &[Action]) -> Vec<Value> {
+    let frame = |action: &Action| match action {
+        Action::Send(_, frame) => Some(frame.clone()),
+        Action::Quit => None,
     };
-    acts.iter().filter_map(frame).collect()
+    actions.iter().filter_map(frame).collect()
 }
 
-fn type_text(model: &mut Model, text: &str) {
+fn type_text(model: &mut MonitorModel, text: &str) {
     for letter in text.chars() {
         assert!(model.key(Key::Char(letter)).is_empty());
     }
@@ -51,7 +51,7 @@ fn a_snapshot_then_events_are_the_table() {
     assert_eq!(model.selected.as_deref(), Some("task_1"), "something is selected");
     model.push(&state(8, "task_2", "running"), NOW);
     model.push(&state(9, "task_3", "queued"), NOW);
-    let statuses: Vec<_> = model.shown().into_iter().map(|(id, row)| (id.as_str(), row.status.as_str())).collect();
+    let statuses: Vec<_> = model.visible().into_iter().map(|(id, row)| (id.as_str(), row.status.as_str())).collect();
     // The one that was made last is last, whatever its name.
     assert_eq!(statuses, [("task_1", "running"), ("task_3", "queued"), ("task_2", "running")]);
     let progress = json!({ "ch": "agents", "off": 10, "ev": "task.progress", "data": { "task_id": "task_2",
@@ -72,7 +72,7 @@ fn an_ended_task_is_shown_for_a_minute() {
 }
 
 #[test]
-fn the_verbs_are_their_keys() {
+fn each_key_sends_its_command() {
     let mut model = connected(&[("task_1", "running"), ("task_2", "running")]);
     for (key, name, args) in [
         ('p', "agent.pause", json!({})),
@@ -90,7 +90,7 @@ fn the_verbs_are_their_keys() {
     model.key(Key::Char('x'));
     let killed = sent(&model.key(Key::Char('y')));
     assert_eq!(killed[0]["command"], json!({ "name": "agent.kill", "target": "task_2", "args": {} }));
-    assert_eq!(model.key(Key::Char('q')), [Act::Quit]);
+    assert_eq!(model.key(Key::Char('q')), [Action::Quit]);
 }
 
 #[test]
@@ -124,11 +124,11 @@ fn a_filter_narrows_and_the_selection_stays_within() {
     type_text(&mut model, "PAUS");
     assert_eq!(model.selected.as_deref(), Some("task_2"));
     model.key(Key::Enter);
-    assert_eq!(model.shown().len(), 1);
+    assert_eq!(model.visible().len(), 1);
     model.key(Key::Down);
     assert_eq!(model.selected.as_deref(), Some("task_2"));
     model.key(Key::Escape);
-    assert_eq!(model.shown().len(), 3);
+    assert_eq!(model.visible().len(), 3);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn logs_follow_the_selection_and_begin_with_what_came_before() {
     let item = |n: u64| json!({ "id": n.to_string(), "version": n, "data": { "n": n, "text": format!("line {n}") } });
     let stands = json!({ "ok": { "ch": "tasks:task_1:logs", "epoch": "k3v9", "offset": 250, "recovered": false,
         "state": [item(249), item(250)] } });
-    model.reply(&Ask::Logs, &stands);
+    model.reply(&Request::Logs, &stands);
     let log = json!({ "ch": "tasks:task_1:logs", "off": 251, "ev": "log", "data": { "text": "line 251" } });
     model.push(&log, NOW);
     model.push(&json!({ "ch": "tasks:task_1:logs", "conflated": { "from": 252, "to": 260 } }), NOW);
@@ -151,7 +151,7 @@ fn logs_follow_the_selection_and_begin_with_what_came_before() {
 }
 
 #[test]
-fn a_lost_connection_goes_on_from_where_it_was() {
+fn a_lost_connection_resumes_at_its_last_position() {
     let mut model = connected(&[("task_1", "running")]);
     model.push(&state(8, "task_1", "paused"), NOW);
     model.push(&json!({ "ch": "agents", "pos": 12 }), NOW);
@@ -162,23 +162,23 @@ fn a_lost_connection_goes_on_from_where_it_was() {
     assert!(connect["agents:metrics"].get("since").is_none(), "figures have no past");
     // Resumed, the table stays, and its position is what comes next.
     let resumed = json!({ "id": 1, "ok": { "subs": { "agents": { "epoch": "k3v9", "offset": 20, "recovered": true, "pubs": 8 } } } });
-    model.reply(&Ask::Connect, &resumed);
+    model.reply(&Request::Connect, &resumed);
     assert_eq!(model.tasks.len(), 1);
     assert_eq!(sent(&[model.connect()])[0]["connect"]["subs"]["agents"]["since"]["offset"], 12);
     // Where it cannot go on, the state is the whole table.
-    model.reply(&Ask::Connect, &snapshot(&[("task_9", "running")]));
+    model.reply(&Request::Connect, &snapshot(&[("task_9", "running")]));
     assert_eq!(model.tasks.keys().collect::<Vec<_>>(), ["task_9"]);
 }
 
 #[test]
-fn what_is_refused_is_said_with_the_present_status() {
+fn a_rejected_command_is_reported_with_the_present_status() {
     let mut model = connected(&[("task_1", "running")]);
     let refused =
         json!({ "error": { "code": 2409, "message": "the task has ended", "details": { "status": "killed" } } });
-    model.reply(&Ask::Command("agent.pause", "task_1".to_owned()), &refused);
+    model.reply(&Request::Command("agent.pause", "task_1".to_owned()), &refused);
     assert_eq!(model.note, "agent.pause of task_1: the task has ended (it is killed)");
     let accepted = json!({ "ok": { "phase": "accepted", "effective": "boundary" } });
-    model.reply(&Ask::Command("agent.pause", "task_1".to_owned()), &accepted);
+    model.reply(&Request::Command("agent.pause", "task_1".to_owned()), &accepted);
     assert_eq!(model.note, "agent.pause of task_1: accepted, boundary");
 }
 
@@ -199,7 +199,7 @@ fn the_screen_fits_shows_the_selected_task_and_no_control_character() {
         assert!(lines.len() <= size.1 && lines.iter().all(|line| line.text.chars().count() <= size.0), "{size:?}");
         assert!(lines.iter().all(|line| !line.text.chars().any(char::is_control)), "{size:?}");
         if size.1 >= 10 {
-            let selected: Vec<_> = lines.iter().filter(|line| line.look == Look::Selected).collect();
+            let selected: Vec<_> = lines.iter().filter(|line| line.style == Style::Selected).collect();
             assert!(selected.len() == 1 && selected[0].text.starts_with("task_40"), "{size:?}: {selected:?}");
         }
     }

@@ -1,58 +1,58 @@
-//! Pure: what a monitor knows, as lines.
+//! Renders the state of the monitor as lines. Pure.
 
 use muster_core::Millis;
 use serde_json::Value;
 
-use super::model::{MODES, Mode, Model, Row, text};
+use super::model::{MODES, Mode, MonitorModel, TaskRow, text};
 
-/// How a line looks.
+/// Style of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum Style {
     Plain,
-    Head,
+    Header,
     Selected,
 }
 
-/// A line without any control character.
+/// A line of text without control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) text: String,
-    pub(super) look: Look,
+    pub(super) style: Style,
 }
 
 const KEYS: &str = "j/k select  p pause  P pause now  r resume  x kill  d redirect  l logs  / filter  q quit";
 
-/// The screen: as many lines as it has at most, none longer than it is wide.
-pub(super) fn screen(model: &Model, (width, height): (usize, usize), now: Millis) -> Vec<Line> {
-    let mut lines = vec![line(head(model), Look::Head), line(table_head(), Look::Head)];
-    let shown = model.shown();
+/// Renders the screen. The result has at most `height` lines of at most `width` characters.
+pub(super) fn screen(model: &MonitorModel, (width, height): (usize, usize), now: Millis) -> Vec<Line> {
+    let mut lines = vec![line(head(model), Style::Header), line(table_head(), Style::Header)];
+    let shown = model.visible();
     let below = 2 + usize::from(model.logs_of.is_some()) * (height / 3);
-    let room = height.saturating_sub(lines.len() + below).max(1);
+    let available = height.saturating_sub(lines.len() + below).max(1);
     let at = shown.iter().position(|(id, _)| model.selected.as_ref() == Some(id)).unwrap_or(0);
-    let from = at.saturating_sub(room.saturating_sub(1));
-    for (id, row) in shown.iter().skip(from).take(room) {
-        let look = if model.selected.as_ref() == Some(id) { Look::Selected } else { Look::Plain };
-        lines.push(line(of_task(id, row, now), look));
+    let from = at.saturating_sub(available.saturating_sub(1));
+    for (id, row) in shown.iter().skip(from).take(available) {
+        let style = if model.selected.as_ref() == Some(id) { Style::Selected } else { Style::Plain };
+        lines.push(line(task_line(id, row, now), style));
     }
     if let Some(task) = &model.logs_of {
-        lines.push(line(format!("logs of {task}"), Look::Head));
-        let room = (height / 3).saturating_sub(1);
-        let logs = model.logs.iter().skip(model.logs.len().saturating_sub(room));
-        lines.extend(logs.map(|text| line(format!("  {text}"), Look::Plain)));
+        lines.push(line(format!("logs of {task}"), Style::Header));
+        let available = (height / 3).saturating_sub(1);
+        let logs = model.logs.iter().skip(model.logs.len().saturating_sub(available));
+        lines.extend(logs.map(|text| line(format!("  {text}"), Style::Plain)));
     }
-    lines.push(line(prompt(model), Look::Head));
-    lines.push(line(KEYS.to_owned(), Look::Plain));
+    lines.push(line(prompt(model), Style::Header));
+    lines.push(line(KEYS.to_owned(), Style::Plain));
     lines.truncate(height);
     lines.into_iter().map(|it| Line { text: it.text.chars().take(width).collect(), ..it }).collect()
 }
 
-/// The table as text, for pipes.
-pub(super) fn table(model: &Model, now: Millis) -> String {
-    let rows = model.shown().into_iter().map(|(id, row)| clean(&of_task(id, row, now)));
+/// Renders the table as plain text.
+pub(super) fn table(model: &MonitorModel, now: Millis) -> String {
+    let rows = model.visible().into_iter().map(|(id, row)| clean(&task_line(id, row, now)));
     std::iter::once(table_head()).chain(rows).map(|row| format!("{}\n", row.trim_end())).collect()
 }
 
-/// An event as a line, for pipes.
+/// Renders an event as one line, or `None` if the frame is not an event.
 pub(super) fn event(frame: &Value) -> Option<String> {
     let (channel, name) = (frame.get("ch")?.as_str()?, frame.get("ev").and_then(Value::as_str));
     let Some(name) = name else {
@@ -60,7 +60,7 @@ pub(super) fn event(frame: &Value) -> Option<String> {
         return Some(clean(&format!("- {channel} left_out {range}")));
     };
     let data = frame.get("data").unwrap_or(&Value::Null);
-    let said = match name {
+    let detail = match name {
         "task.state" => {
             let state = |name| text(data, name);
             format!("{} {} {} -> {} {}", state("task_id"), state("agent"), state("from"), state("to"), state("reason"))
@@ -68,10 +68,10 @@ pub(super) fn event(frame: &Value) -> Option<String> {
         "log" => format!("{}: {}", text(data, "level"), text(data, "text")),
         _ => data.to_string(),
     };
-    Some(clean(format!("{} {channel} {name} {said}", text(frame, "ts")).trim_end()))
+    Some(clean(format!("{} {channel} {name} {detail}", text(frame, "ts")).trim_end()))
 }
 
-fn head(model: &Model) -> String {
+fn head(model: &MonitorModel) -> String {
     let online = if model.online { "live" } else { "OFFLINE" };
     let figure = |name: &str| match model.metrics.as_ref().and_then(|metrics| metrics.get(name)) {
         Some(Value::Number(number)) => format!("{name} {number}"),
@@ -86,13 +86,13 @@ fn table_head() -> String {
     format!("{:<31} {:<22} {:<10} {:>5} {:>8}  PHASE", "TASK", "AGENT", "STATUS", "DONE", "AGE")
 }
 
-fn of_task(id: &str, row: &Row, now: Millis) -> String {
+fn task_line(id: &str, row: &TaskRow, now: Millis) -> String {
     let done = row.percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent}%"));
     let age = row.created_at.map_or_else(|| "-".to_owned(), |at| age(now.since(at).as_secs()));
     format!("{id:<31} {:<22} {:<10} {done:>5} {age:>8}  {}", row.agent, row.status, row.phase)
 }
 
-/// Seconds as people say them.
+/// Formats a duration in seconds.
 fn age(seconds: u64) -> String {
     match seconds {
         0..=59 => format!("{seconds}s"),
@@ -102,25 +102,25 @@ fn age(seconds: u64) -> String {
     }
 }
 
-fn prompt(model: &Model) -> String {
+fn prompt(model: &MonitorModel) -> String {
     match &model.mode {
         Mode::Table if model.filter.is_empty() => model.note.clone(),
-        Mode::Table => format!("filter {:?} (Esc ends it)  {}", model.filter, model.note),
+        Mode::Table => format!("filter {:?} (Esc clears it)  {}", model.filter, model.note),
         Mode::Filter => format!("/{}_", model.filter),
-        Mode::Confirm(task) => format!("kill {task}? y kills it, any other key does not"),
+        Mode::Confirm(task) => format!("kill {task}? y confirms, any other key cancels"),
         Mode::Instruct(task, mode, typed) => {
             let mode = MODES.get(*mode).copied().unwrap_or_default();
             let hint = if mode == "agent" { "agent and instruction" } else { "instruction" };
-            format!("redirect {task} [{mode}, Tab changes it] {hint}: {typed}_")
+            format!("redirect {task} [{mode}, Tab changes the mode] {hint}: {typed}_")
         }
     }
 }
 
-fn line(text: String, look: Look) -> Line {
-    Line { text: clean(&text), look }
+fn line(text: String, style: Style) -> Line {
+    Line { text: clean(&text), style }
 }
 
-/// What comes from tasks moves no cursor and rings no bell.
+/// Replaces control characters, so that text from tasks cannot control the terminal.
 fn clean(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{b7}' } else { letter }).collect()
 }

@@ -1,4 +1,4 @@
-//! The folders beside the store: signing keys, the feed's journal, firmware images.
+//! Checks of the folders beside the store: signing keys, the feed's journal, firmware images.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use muster_network::firmware;
 use muster_store::{Journal, JournalOptions, StoreHandle};
 use serde_json::Value;
 
-/// Whether tokens can be signed, by keys that only their owner reads.
+/// Checks that there are keys to sign tokens with, and that only their owner can read them.
 pub(super) fn signing(data: &Path) -> Finding {
     let what = "signing keys";
     let file = data.join("signing").join("signing-keys.json");
@@ -23,7 +23,7 @@ pub(super) fn signing(data: &Path) -> Finding {
             return Finding::bad(what, format!("{}: {error}", file.display()), mend);
         }
     };
-    let keys = serde_json::from_slice::<Value>(&text).ok().and_then(|said| Some(said.get("keys")?.as_array()?.len()));
+    let keys = serde_json::from_slice::<Value>(&text).ok().and_then(|file| Some(file.get("keys")?.as_array()?.len()));
     let mode = fs::metadata(&file).map_or(0, |meta| meta.permissions().mode());
     match keys {
         None | Some(0) => Finding::bad(
@@ -40,7 +40,7 @@ pub(super) fn signing(data: &Path) -> Finding {
     }
 }
 
-/// Whether what the feed told can be read back.
+/// Checks that the journal of the feed can be read.
 pub(super) fn feed(data: &Path) -> Finding {
     let (what, folder) = ("feed journal", data.join("feed"));
     if !folder.exists() {
@@ -58,7 +58,7 @@ pub(super) fn feed(data: &Path) -> Finding {
     }
 }
 
-/// Whether every image that may be rolled out is here.
+/// Checks that the image of every artifact that is ready is present.
 pub(super) fn images(store: &StoreHandle, data: &Path) -> Finding {
     let (what, folder) = ("firmware images", data.join("firmware"));
     match firmware::lacking(store, &folder) {

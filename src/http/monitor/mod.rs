@@ -6,7 +6,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, HandshakeErrors};
 use crate::guard::{Open, address_of, app};
 use crate::route::operations;
-use crate::ws::{self, Entrance};
+use crate::ws::{self, Endpoint};
 
 operations! {
     open,
@@ -32,5 +32,5 @@ operations! {
     responses((status = 101, description = "The WebSocket is open"), HandshakeErrors<Agent>))]
 pub async fn open(_counted: Open, request: HttpRequest, body: web::Payload) -> Result<HttpResponse, HttpError> {
     let url = address_of(&*app(&request)?, &request);
-    Ok(ws::upgrade((ws::shard_of(&request)?, Entrance::Agents), &request, &url, body).await?)
+    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Agents), &request, &url, body).await?)
 }

@@ -11,7 +11,7 @@ use crate::envelope;
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{Guarded, Listening, Queried, app, caller_of};
-use crate::ws::protocol::{Subject, said};
+use crate::ws::protocol::{Subject, outbound};
 use crate::ws::read_positions;
 
 const MOST: usize = 500;
@@ -45,7 +45,7 @@ pub async fn history(
     let HistoryQuery { since, limit } = queried.query;
     let feed = &app(&request)?.feed;
     let page = feed.history(&channel, since, limit, viewer(&request)?).await.map_err(refused)?;
-    Ok(envelope::data(said::history(&page)))
+    Ok(envelope::data(outbound::history(&page)))
 }
 
 /// List the subscribers of a channel
@@ -68,7 +68,7 @@ pub async fn presence(
     // Who may read a channel may know who else does.
     feed.history(&channel, None, 1, viewer(&request)?).await.map_err(refused)?;
     let present = feed.presence(&channel).await?;
-    Ok(envelope::data(said::presence(&channel, &present)))
+    Ok(envelope::data(outbound::presence(&channel, &present)))
 }
 
 fn viewer(request: &HttpRequest) -> Result<Viewer, HttpError> {
@@ -107,7 +107,7 @@ fn refused(error: HistoryError) -> Error {
                 .detailing(serde_json::json!({ "permission": permission }))
         }
         HistoryError::Refused(Refused::NoChannel | Refused::Denied(Denied::NotFound)) => {
-            Error::new(Kind::NotFound, "there is no such channel, or it is not for you")
+            Error::new(Kind::NotFound, "the channel does not exist or is not visible to you")
         }
         HistoryError::Refused(Refused::Denied(Denied::Unavailable)) => {
             Error::new(Kind::Unavailable, "what the channel is about does not answer now: try again")

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, HandshakeErrors};
 use crate::guard::{Open, address_of, app};
-use crate::ws::{self, Entrance};
+use crate::ws::{self, Endpoint};
 
 /// Open the live feed
 ///
@@ -26,5 +26,5 @@ use crate::ws::{self, Entrance};
     responses((status = 101, description = "The WebSocket is open"), HandshakeErrors<Disaster>))]
 pub async fn open(_counted: Open, request: HttpRequest, body: web::Payload) -> Result<HttpResponse, HttpError> {
     let url = address_of(&*app(&request)?, &request);
-    Ok(ws::upgrade((ws::shard_of(&request)?, Entrance::Feed), &request, &url, body).await?)
+    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Feed), &request, &url, body).await?)
 }

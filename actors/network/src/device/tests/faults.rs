@@ -115,7 +115,7 @@ fn a_commit_that_fails_refuses_all_who_wait_and_loses_nothing_else() {
         let registers = (0..50).map(|_| world.devices.register(new_device(), By::System, None));
         let (refused, beat, ()) = tokio::join!(
             registers.collect::<FuturesUnordered<_>>().collect::<Vec<_>>(),
-            world.beat(&unit, ill()),
+            world.beat(&other, ill()),
             fail
         );
         let refused = refused.into_iter().map(|made| made.unwrap_err().kind);

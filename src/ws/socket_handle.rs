@@ -1,4 +1,4 @@
-//! A connection's socket, kept so that it can be ended while nobody polls what owns it.
+//! A handle to the socket of a connection, which can end it while nothing polls its owner.
 
 use std::net::{Shutdown, TcpStream as StdStream};
 use std::os::fd::AsFd;
@@ -8,12 +8,12 @@ use actix_tls::accept::rustls_0_23::TlsStream;
 use actix_web::dev::Extensions;
 use actix_web::rt::net::TcpStream;
 
-/// A duplicate of a connection's file descriptor: its number is never another connection's while this lives.
+/// A duplicate of a connection's file descriptor, so that its number cannot be reused while this exists.
 #[derive(Debug, Clone)]
-pub struct Line(Arc<StdStream>);
+pub struct SocketHandle(Arc<StdStream>);
 
-impl Line {
-    /// Remembers the socket among what belongs to a connection that was just accepted, with TLS or without.
+impl SocketHandle {
+    /// Attaches the socket to the data of a newly accepted connection, with TLS or without.
     pub fn keep(connection: &dyn std::any::Any, data: &mut Extensions) {
         let plain = connection.downcast_ref::<TcpStream>();
         let tls = || connection.downcast_ref::<TlsStream<TcpStream>>().map(|tls| tls.get_ref().0);
@@ -24,9 +24,9 @@ impl Line {
         }
     }
 
-    /// Ends the connection both ways, whatever is still to be written.
+    /// Shuts the connection down in both directions, without sending what is left.
     pub fn cut(&self) {
-        // It fails only where the connection is gone.
+        // Fails only if the connection is already closed.
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }

@@ -1,18 +1,18 @@
-//! Which door a session came through. Pure.
+//! The endpoints of live connections. Pure.
 
 use super::Subject;
 
-/// The endpoints of live sockets: one protocol, other guests.
+/// An endpoint: the protocol is the same, the permitted clients differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entrance {
+pub enum Endpoint {
     /// `GET /api/v1/realtime`
     Feed,
     /// `GET /api/q62/dashboard/agents`
     Agents,
 }
 
-impl Entrance {
-    /// Whether it is let in here.
+impl Endpoint {
+    /// Returns whether a client is permitted at this endpoint.
     pub fn admits(self, subject: &Subject) -> bool {
         match self {
             Self::Feed => subject.may_listen(),
@@ -20,7 +20,7 @@ impl Entrance {
         }
     }
 
-    /// What the server subscribes whoever came this way to, with the channel's state.
+    /// Returns the channel that the server subscribes every client of this endpoint to, with a snapshot.
     pub const fn channel(self) -> Option<&'static str> {
         match self {
             Self::Feed => None,

@@ -1,6 +1,6 @@
-//! What the server tells of itself on the channel `system`: breakers, restarts, health.
+//! Events of the server itself on the channel `system`: circuit breakers, restarts of actors, health.
 //!
-//! Each comes from the one place where it happens. The rooms below know no feed: here it is handed on.
+//! Each event is observed where it happens, in crates that do not know the feed, and published here.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use muster_store::{Batch, StoreHandle};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 
-/// How notices are told.
+/// Publishes events of the server.
 #[derive(Clone)]
-pub(crate) struct Notices {
+pub(crate) struct SystemEvents {
     pub(crate) store: StoreHandle,
     pub(crate) publisher: Publisher,
     pub(crate) clock: Clock,
 }
 
-/// Where what they tell happens.
-pub(crate) struct Places {
+/// Sources of the events.
+pub(crate) struct EventSources {
     pub(crate) breakers: broadcast::Receiver<BreakerChanged>,
     pub(crate) restarts: broadcast::Receiver<RestartEvent>,
     pub(crate) health: watch::Receiver<HealthReport>,
 }
 
-impl Notices {
-    /// Follows them as long as they are.
-    pub(crate) fn follow(self, places: Places) {
-        let Places { breakers, restarts, mut health } = places;
+impl SystemEvents {
+    /// Publishes events until their sources end.
+    pub(crate) fn publish_from(self, sources: EventSources) {
+        let EventSources { breakers, restarts, mut health } = sources;
         actix_rt::spawn(self.clone().each(breakers, |it: &BreakerChanged| ("breaker.changed", it.at, breaker(it))));
         actix_rt::spawn(
             self.clone().each(restarts, |it: &RestartEvent| ("supervisor.restarted", it.at, restarted(it))),
@@ -42,36 +42,43 @@ impl Notices {
                 let report = health.borrow_and_update().clone();
                 let now = statuses(&report);
                 if let Some(changed) = changed(&before, &report) {
-                    self.tell("health.changed", self.clock.now(), &changed).await;
+                    self.publish_event("health.changed", self.clock.now(), &changed).await;
                 }
                 before = now;
             }
         });
     }
 
-    async fn each<T: Clone>(self, mut from: broadcast::Receiver<T>, say: impl Fn(&T) -> (&'static str, Millis, Value)) {
+    async fn each<T: Clone>(
+        self,
+        mut from: broadcast::Receiver<T>,
+        describe: impl Fn(&T) -> (&'static str, Millis, Value),
+    ) {
         loop {
             match from.recv().await {
                 Ok(it) => {
-                    let (name, at, data) = say(&it);
-                    self.tell(name, at, &data).await;
+                    let (name, at, data) = describe(&it);
+                    self.publish_event(name, at, &data).await;
                 }
-                Err(broadcast::error::RecvError::Lagged(lost)) => tracing::warn!(lost, "notices were not told"),
+                Err(broadcast::error::RecvError::Lagged(lost)) => {
+                    tracing::warn!(lost, "events of the server were not published")
+                }
                 Err(broadcast::error::RecvError::Closed) => return,
             }
         }
     }
 
-    /// Commits it first, as every event of the channel is: a notice of a dying feed is told once that is back.
-    async fn tell(&self, name: &str, at: Millis, data: &Value) {
+    /// Stores the event before publishing it, as on every durable channel: an event about a failing feed is published
+    /// once the feed is back.
+    async fn publish_event(&self, name: &str, at: Millis, data: &Value) {
         let event = Event::new(name, at, vec!["system".to_owned()], data);
         let op = match event.op() {
             Ok(op) => op,
-            Err(error) => return tracing::warn!(name, %error, "a notice cannot be told"),
+            Err(error) => return tracing::warn!(name, %error, "an event of the server cannot be published"),
         };
         match self.store.commit(Batch { ops: vec![op], ..Batch::default() }).await {
             Ok(()) => self.publisher.publish(vec![event]),
-            Err(error) => tracing::warn!(name, %error, "a notice cannot be told"),
+            Err(error) => tracing::warn!(name, %error, "an event of the server cannot be published"),
         }
     }
 }
@@ -90,7 +97,7 @@ fn statuses(report: &HealthReport) -> Statuses {
     report.modules.iter().map(|(name, module)| (*name, module.status)).collect()
 }
 
-/// The modules that are not as they were; a first look is no change.
+/// Returns the modules whose state has changed. The first report is not a change.
 fn changed(before: &Statuses, report: &HealthReport) -> Option<Value> {
     let modules = report.modules.iter().filter_map(|(name, module)| {
         let from = before.get(name).copied().filter(|from| *from != ModuleStatus::Starting)?;
@@ -126,8 +133,8 @@ mod tests {
         use ModuleStatus::{Degraded, Healthy, Starting};
         let start = statuses(&report(&[("disk", Starting), ("keys", Healthy)]));
         assert_eq!(changed(&start, &report(&[("disk", Healthy), ("keys", Healthy)])), None);
-        let told = changed(&start, &report(&[("disk", Healthy), ("keys", Degraded)])).unwrap();
+        let event = changed(&start, &report(&[("disk", Healthy), ("keys", Degraded)])).unwrap();
         let modules = json!([{ "module": "keys", "from": "healthy", "to": "degraded", "why": "full" }]);
-        assert_eq!(told, json!({ "status": "degraded", "score": 50, "modules": modules }));
+        assert_eq!(event, json!({ "status": "degraded", "score": 50, "modules": modules }));
     }
 }
