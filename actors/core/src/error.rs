@@ -161,7 +161,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         let unavailable = |seconds| {
-            let message = "the store does not accept writes now: try again later";
+            let message = "the store does not accept writes at the moment: try again later";
             Self::new(Kind::Unavailable, message).retry_in(Duration::from_secs(seconds))
         };
         match error {

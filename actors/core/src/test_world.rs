@@ -1,5 +1,7 @@
 //! Test environment for actors: a separate actix system and supervision tree on paused time, without global state.
 
+#![allow(clippy::unwrap_used, reason = "for tests only: a failure is the test's failure")]
+
 use std::future::Future;
 
 use crate::supervise::Tree;

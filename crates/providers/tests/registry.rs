@@ -381,7 +381,7 @@ fn bad_settings_are_refused_with_what_to_do() {
         (
             ["e1", "e2"].map(|id| ProviderSettings { kind: "embedded".into(), ..provider(id, &[]) }).into(),
             None,
-            "\"e1\" is it already",
+            "\"e1\" already is",
         ),
         (with(|_| {}), Some(&["p", "q"]), "\"q\", which is not a configured [[provider]]; accepted: p, embedded"),
         (with(|_| {}), Some(&["p", "p"]), "\"p\" twice"),

@@ -113,7 +113,7 @@ fn member(field: &Field, query: bool) -> TokenStream {
         Presence::Required => quote! { value_type = #schema, },
         _ => quote! { value_type = Option<#schema>, },
     });
-    let renamed = (*name != ident.to_string()).then(|| quote! { rename = #name, });
+    let renamed = (ident != name).then(|| quote! { rename = #name, });
     let attribute = if query {
         quote! { param }
     } else {

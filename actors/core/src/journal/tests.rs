@@ -153,7 +153,7 @@ fn stored(store: &dyn Store) -> u64 {
 }
 
 fn refused(error: Error, seconds: u64) {
-    let expected = "the store does not accept writes now: try again later";
+    let expected = "the store does not accept writes at the moment: try again later";
     assert_eq!((error.kind, error.message.as_str()), (Kind::Unavailable, expected));
     assert_eq!((error.code, error.retry_after), (None, Some(Duration::from_secs(seconds))));
 }

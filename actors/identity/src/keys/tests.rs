@@ -148,7 +148,7 @@ fn who_holds_a_key_is_told_of_its_end_by_revocation_time_or_a_new_secret() {
 
 fn unstored<T: std::fmt::Debug>(outcome: Result<T, muster_core::Error>) {
     let error = outcome.unwrap_err();
-    let expected = (Kind::Unavailable, "the store does not accept writes now: try again later");
+    let expected = (Kind::Unavailable, "the store does not accept writes at the moment: try again later");
     assert_eq!((error.kind, error.message.as_str()), expected);
     assert_eq!((error.code, error.retry_after), (None, Some(Duration::from_secs(30))));
 }

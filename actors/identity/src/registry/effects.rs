@@ -31,7 +31,7 @@ pub(crate) enum Effect {
 /// An answer that was waiting for its decision.
 pub(crate) enum Answer {
     Attempted(Reply<Attempted>),
-    Opened(Reply<Opened>),
+    Opened(Box<Reply<Opened>>),
     Located(Reply<Option<Located>>),
     Ended(Reply<bool>),
     EndedAll(Reply<usize>),

@@ -39,7 +39,7 @@ impl Handler<OpenSession> for Registry {
 
     fn handle(&mut self, open: OpenSession, context: &mut Context<Self>) -> Self::Result {
         let opened = self.open_session(open);
-        self.answer(opened, Answer::Opened, context)
+        self.answer(opened, |reply| Answer::Opened(Box::new(reply)), context)
     }
 }
 

@@ -15,7 +15,7 @@ fn read_only() -> Option<StoreError> {
 /// The one refusal of changes that cannot be stored.
 fn unstored<T: std::fmt::Debug>(outcome: Result<T, Error>, seconds: u64) {
     let error = outcome.unwrap_err();
-    let expected = (Kind::Unavailable, "the store does not accept writes now: try again later");
+    let expected = (Kind::Unavailable, "the store does not accept writes at the moment: try again later");
     assert_eq!((error.kind, error.message.as_str()), expected);
     assert_eq!((error.code, error.retry_after), (None, Some(Duration::from_secs(seconds))));
 }

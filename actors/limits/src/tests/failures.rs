@@ -20,7 +20,7 @@ fn a_failing_store_admits_only_what_is_covered() {
         disk.fail_commits(Some(StoreError::Poisoned("a sync failed".into())));
         let error = passes(&limiter, chat("key_2")).await.unwrap_err();
         assert_eq!((error.kind, error.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
-        let message = "the store does not accept writes now: try again later";
+        let message = "the store does not accept writes at the moment: try again later";
         assert_eq!((error.code, error.message.as_str()), (None, message), "as every feature's");
         let mut covered = 0;
         while passes(&limiter, chat("key_1")).await == Ok(true) {

@@ -100,7 +100,7 @@ fn a_store_that_becomes_read_only_refuses_every_change_alike() {
         let deleted = bench.memory.delete(None, "k", Precondition::None, &bench.me).await.map(drop);
         for refused in [stored, deleted] {
             let refused = refused.unwrap_err();
-            let expected = (Kind::Unavailable, "the store does not accept writes now: try again later");
+            let expected = (Kind::Unavailable, "the store does not accept writes at the moment: try again later");
             assert_eq!((refused.kind, refused.message.as_str()), expected);
             assert_eq!((refused.code, refused.retry_after), (None, Some(Duration::from_secs(30))));
         }

@@ -3,9 +3,9 @@
 //! Rules, from the most to the least binding:
 //! 1. A provider without its key serves nothing.
 //! 2. A provider serves the models in its `models`, by our id or by its own name; `*` accepts any other name unchanged.
-//! Providers that name a model precede those that accept it by `*`.
+//!    Providers that name a model precede those that accept it by `*`.
 //! 3. After the providers of the requested model comes the rest of the chain, each with the first model that it names;
-//! a provider that only has `*` gets the requested name.
+//!    a provider that only has `*` gets the requested name.
 //! 4. The embedded model requested by name has no fallback: such a caller wants no cost and no data leaving the server.
 //! 5. A family is its own chain: its order, as far as configured, then the embedded model.
 
